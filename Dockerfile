@@ -1,11 +1,8 @@
 # The server alone: docker build -t waypost . && docker run -p 8080:8080 -v waypost:/var/lib/waypost waypost
 
-FROM rust:1.95-slim-bookworm AS build
+# Has a C compiler, for SQLite and ring.
+FROM rust:1.95-bookworm AS build
 WORKDIR /src
-# A C compiler for SQLite and ring.
-RUN apt-get update -qq \
-    && apt-get install -y -qq --no-install-recommends gcc libc6-dev \
-    && rm -rf /var/lib/apt/lists/*
 COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
@@ -14,7 +11,7 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
 FROM debian:bookworm-slim
 RUN useradd --system --uid 10001 --home-dir /var/lib/waypost --create-home --shell /usr/sbin/nologin waypost
 COPY --from=build /waypost /usr/local/bin/waypost
-USER waypost
+USER 10001
 WORKDIR /var/lib/waypost
 VOLUME /var/lib/waypost
 ENV WAYPOST_LISTEN=0.0.0.0:8080 WAYPOST_DATA_DIR=/var/lib/waypost

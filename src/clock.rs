@@ -51,3 +51,9 @@ pub fn new_id() -> Uuid {
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     rand::random()
 }
+
+/// A number from 0 to 1, for pauses that should not end together.
+#[must_use]
+pub fn random_part() -> f64 {
+    rand::random()
+}

@@ -4,19 +4,22 @@ use std::sync::Arc;
 
 use waypost_actors::live::Live;
 
-use crate::auth::{Auth, AuthError};
+use crate::auth::{Auth, AuthError, MasterKey};
 use crate::clock::Clock;
 use crate::config::Settings;
+use crate::ingest::adapters::ADAPTERS;
 use crate::large_bodies::LargeBodies;
 use crate::locks::{IdempotencyKeys, KeyedLock};
 use crate::mail::Post;
 use crate::rate_limit::RateLimits;
 use crate::readiness::Readiness;
+use crate::report_log::ReportLog;
 use crate::sessions::Sessions;
-use crate::store::cache::CacheError;
+use crate::store::cache::RedisError;
 use crate::store::redis_limit::RedisLimits;
 use crate::store::sql::Db;
 use crate::store::track::Track;
+use crate::webhooks::{Guard, Webhooks};
 
 /// Why the parts could not be put together.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +29,7 @@ pub enum ContextError {
     Auth(#[from] AuthError),
     /// The address of Redis cannot be read.
     #[error("redisUrl cannot be used")]
-    Redis(#[from] CacheError),
+    Redis(#[from] RedisError),
 }
 
 /// Shared by all requests; cheap to clone.
@@ -54,6 +57,10 @@ pub struct Context {
     pub readiness: Readiness,
     /// Rate limits.
     pub rate_limits: Arc<RateLimits>,
+    /// When trackers were heard, and what was refused of them.
+    pub report_log: ReportLog,
+    /// Deliveries to webhooks: after changing what they send, tell them.
+    pub webhooks: Webhooks,
     /// The clock.
     pub clock: Clock,
     /// The settings.
@@ -77,6 +84,8 @@ impl Context {
             Some(url) => Some(RedisLimits::open(url.reveal())?),
             None => None,
         };
+        let guard = Guard::new(settings.webhook_networks.clone());
+        let webhooks = Webhooks::new(guard, MasterKey::of(&settings).map_err(AuthError::from)?);
         let rate_limits = Arc::new(RateLimits::new(&settings, shared));
         let (idempotency_keys, settings) = (IdempotencyKeys::default(), Arc::new(settings));
         Ok(Self {
@@ -91,6 +100,8 @@ impl Context {
             large_bodies: LargeBodies::default(),
             readiness,
             rate_limits,
+            report_log: ReportLog::of(ADAPTERS.iter().map(|adapter| adapter.name)),
+            webhooks,
             clock,
             settings,
         })

@@ -42,7 +42,7 @@ impl Class {
 
 /// The state of a caller's bucket after a request was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct BucketState {
     /// The class the request was counted in.
     pub class: Class,
     /// The rate the class allows.
@@ -93,7 +93,7 @@ impl RateLimits {
     }
 
     /// Counts a request of `who`; `None` if the class has no limit.
-    pub async fn count(&self, class: Class, who: &str) -> Option<Standing> {
+    pub async fn count(&self, class: Class, who: &str) -> Option<BucketState> {
         let bucket = match class {
             Class::SignIn => self.sign_in.as_ref(),
             Class::Requests => self.requests.as_ref(),
@@ -102,7 +102,7 @@ impl RateLimits {
         if let Some(shared) = self.shared.as_ref().filter(|_| self.is_redis_there()) {
             match shared.count(class.as_str(), who, bucket.rate.count, bucket.rate.per).await {
                 Ok(counted) => {
-                    return Some(Standing {
+                    return Some(BucketState {
                         class,
                         rate: bucket.rate,
                         remaining: counted.remaining,
@@ -138,11 +138,11 @@ impl Bucket {
         Self { class, rate, counter, counted: AtomicU32::new(0) }
     }
 
-    fn count(&self, who: &str) -> Standing {
+    fn count(&self, who: &str) -> BucketState {
         if self.counted.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
             self.counter.retain_recent();
         }
-        let standing = |remaining, wait, is_allowed| Standing {
+        let bucket = |remaining, wait, is_allowed| BucketState {
             class: self.class,
             rate: self.rate,
             remaining,
@@ -153,9 +153,9 @@ impl Bucket {
             Ok(state) => {
                 let remaining = state.remaining_burst_capacity();
                 let used = self.rate.count.saturating_sub(remaining);
-                standing(remaining, self.rate.per / self.rate.count.max(1) * used, true)
+                bucket(remaining, self.rate.per / self.rate.count.max(1) * used, true)
             }
-            Err(until) => standing(0, until.wait_time_from(MonotonicClock.now()), false),
+            Err(until) => bucket(0, until.wait_time_from(MonotonicClock.now()), false),
         }
     }
 }

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use waypost_actors::live::{Health, Live};
 
-use crate::store::probe::{Kept, Probe, Trouble};
+use crate::store::probe::{Probe, StoreBacklog, Trouble};
 
 /// Pause between two probes of the store.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -21,7 +21,7 @@ const COUNT_EVERY: u32 = 15;
 
 /// The state of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Standing {
+enum ServerState {
     /// Not serving yet, with the reason.
     Starting(String),
     /// It serves.
@@ -35,40 +35,40 @@ enum Standing {
 /// The shared state of the server; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Readiness {
-    standing: watch::Sender<Standing>,
-    kept: watch::Sender<Kept>,
+    state: watch::Sender<ServerState>,
+    backlog: watch::Sender<StoreBacklog>,
 }
 
 impl Default for Readiness {
     fn default() -> Self {
-        let standing = Standing::Starting("the server starts".to_owned());
-        Self { standing: watch::Sender::new(standing), kept: watch::Sender::new(Kept::default()) }
+        let state = ServerState::Starting("the server starts".to_owned());
+        Self { state: watch::Sender::new(state), backlog: watch::Sender::new(StoreBacklog::default()) }
     }
 }
 
 impl Readiness {
     /// Sets what the start waits for.
     pub fn starting(&self, why: impl Into<String>) {
-        self.standing.send_replace(Standing::Starting(why.into()));
+        self.state.send_replace(ServerState::Starting(why.into()));
     }
 
     /// Notes that the store answers and requests are served.
     pub fn serving(&self) {
-        self.standing.send_replace(Standing::Serving);
+        self.state.send_replace(ServerState::Serving);
     }
 
     /// Notes that the server stops.
     pub fn stopping(&self) {
-        self.standing.send_replace(Standing::Stopping);
+        self.state.send_replace(ServerState::Stopping);
     }
 
     /// Why the server cannot do its work, if it cannot.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
-        match &*self.standing.borrow() {
-            Standing::Serving => None,
-            Standing::Starting(why) | Standing::Away(why) => Some(why.clone()),
-            Standing::Stopping => Some("the server stops".to_owned()),
+        match &*self.state.borrow() {
+            ServerState::Serving => None,
+            ServerState::Starting(why) | ServerState::Away(why) => Some(why.clone()),
+            ServerState::Stopping => Some("the server stops".to_owned()),
         }
     }
 
@@ -85,23 +85,23 @@ impl Readiness {
     /// Whether the store answered its last probe.
     #[must_use]
     pub fn is_store_up(&self) -> bool {
-        matches!(*self.standing.borrow(), Standing::Serving)
+        matches!(*self.state.borrow(), ServerState::Serving)
     }
 
     /// The latest count of what waits in the store.
     #[must_use]
-    pub fn kept(&self) -> Kept {
-        *self.kept.borrow()
+    pub fn backlog(&self) -> StoreBacklog {
+        *self.backlog.borrow()
     }
 
     /// Completes once a request to the store has waited long enough to be given up.
     pub async fn in_vain(&self) {
-        let mut standing = self.standing.subscribe();
+        let mut state = self.state.subscribe();
         loop {
             // `wait_for` cannot fail, because `self` keeps the sender alive.
-            standing.wait_for(|standing| matches!(standing, Standing::Away(_))).await.ok();
+            state.wait_for(|state| matches!(state, ServerState::Away(_))).await.ok();
             sleep(GRACE).await;
-            if matches!(*standing.borrow_and_update(), Standing::Away(_)) {
+            if matches!(*state.borrow_and_update(), ServerState::Away(_)) {
                 return;
             }
         }
@@ -114,10 +114,9 @@ impl Readiness {
         let mut looks = 0;
         loop {
             let counts = looks % COUNT_EVERY == 0;
-            let answer = timeout(ANSWER_WITHIN, probe.look(counts)).await;
-            let answer = answer.map_err(|_| "the database does not answer".to_owned());
-            let ends = matches!(answer, Ok(Err(Trouble::TakenOver | Trouble::PutBack)));
-            self.note(answer.and_then(|answer| answer.map_err(|trouble| trouble.to_string())));
+            let answer = timeout(ANSWER_WITHIN, probe.look(counts)).await.unwrap_or(Err(Trouble::Silent));
+            let ends = matches!(answer, Err(Trouble::TakenOver | Trouble::PutBack));
+            self.note(answer);
             if ends {
                 return;
             }
@@ -126,24 +125,25 @@ impl Readiness {
         }
     }
 
-    fn note(&self, answer: Result<Option<Kept>, String>) {
-        if let Ok(Some(kept)) = answer {
-            self.kept.send_replace(kept);
+    fn note(&self, answer: Result<Option<StoreBacklog>, Trouble>) {
+        if let Ok(Some(backlog)) = answer {
+            self.backlog.send_replace(backlog);
         }
-        self.standing.send_if_modified(|standing| {
-            let next = match (&*standing, answer) {
-                (Standing::Serving, Err(why)) => {
+        let answer = answer.map_err(|trouble| trouble.to_string());
+        self.state.send_if_modified(|state| {
+            let next = match (&*state, answer) {
+                (ServerState::Serving, Err(why)) => {
                     tracing::error!(why, "the store is away; it is asked once a second");
-                    Standing::Away(why)
+                    ServerState::Away(why)
                 }
-                (Standing::Away(before), Err(why)) if *before != why => Standing::Away(why),
-                (Standing::Away(_), Ok(_)) => {
+                (ServerState::Away(before), Err(why)) if *before != why => ServerState::Away(why),
+                (ServerState::Away(_), Ok(_)) => {
                     tracing::info!("the store answers");
-                    Standing::Serving
+                    ServerState::Serving
                 }
                 _ => return false,
             };
-            *standing = next;
+            *state = next;
             true
         });
     }
@@ -163,14 +163,17 @@ mod tests {
         assert!(!readiness.is_store_up(), "the start itself says when it is over");
         readiness.serving();
         assert_eq!(readiness.trouble(), None);
-        readiness.note(Err("gone".to_owned()));
-        assert_eq!((readiness.trouble().as_deref(), readiness.is_store_up()), (Some("gone"), false));
-        readiness.note(Err("starting up".to_owned()));
-        assert_eq!(readiness.trouble().as_deref(), Some("starting up"), "what is so now");
+        readiness.note(Err(Trouble::Silent));
+        assert_eq!(
+            (readiness.trouble().as_deref(), readiness.is_store_up()),
+            (Some("the database does not answer"), false)
+        );
+        readiness.note(Err(Trouble::ReadOnly));
+        assert_eq!(readiness.trouble().as_deref(), Some("the database is read-only"), "what is so now");
         readiness.note(Ok(None));
         assert_eq!(readiness.trouble(), None);
         readiness.stopping();
-        readiness.note(Err("gone".to_owned()));
+        readiness.note(Err(Trouble::Silent));
         assert_eq!(readiness.trouble().as_deref(), Some("the server stops"));
     }
 
@@ -180,7 +183,7 @@ mod tests {
         readiness.serving();
         let mut waiting = Box::pin(readiness.in_vain());
         assert_eq!(waiting.as_mut().now_or_never(), None);
-        readiness.note(Err("gone".to_owned()));
+        readiness.note(Err(Trouble::Silent));
         assert_eq!(waiting.as_mut().now_or_never(), None, "what is in memory may still be answered");
         waiting.await;
     }

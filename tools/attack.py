@@ -85,8 +85,8 @@ class Server:
             env["WAYPOST_DATABASE_URL"] = options.database
 
         def limited():
-            hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-            resource.setrlimit(resource.RLIMIT_NOFILE, (options.descriptors, hard))
+            if options.descriptors:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (options.descriptors, options.descriptors))
 
         self.log = open(os.path.join(directory, "log"), "w")
         arguments = [options.binary, "serve"]
@@ -265,7 +265,7 @@ def main():
     parser.add_argument("--attackers", type=int, default=16, help="at once, in the second round")
     parser.add_argument("--pause-ms", type=float, default=100, help="between two requests of one attacker")
     parser.add_argument("--tracker-pause-ms", type=float, default=10, help="between two positions")
-    parser.add_argument("--descriptors", type=int, default=600, help="the server's ulimit -n")
+    parser.add_argument("--descriptors", type=int, help="the server's ulimit -H -n; as here if left out")
     parser.add_argument("--least-p99-ms", type=float, default=25, help="a p99 below this is good, whatever it was before")
     parser.add_argument("--database", help="postgres://… of an empty database instead of SQLite")
     parser.add_argument("--unlimited", action="store_true", help="without rate limits")

@@ -5,7 +5,7 @@
 //! and [`live`] the one handle the server holds. Nothing here knows of HTTP or SQL.
 
 #[macro_use]
-mod words;
+pub mod words;
 
 mod actor;
 pub mod clock;

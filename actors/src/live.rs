@@ -6,13 +6,14 @@ use std::time::Duration;
 use crate::actor::runtime::core::Core;
 pub use crate::actor::runtime::permits::Storing;
 use crate::actor::runtime::settlement::Unsettled;
-use crate::actor::watch::queries::{Inside, Running, StartWatch, View};
+use crate::actor::watch::queries::{Fleet, Inside, Running, StartWatch, View};
 pub use crate::config::{Health, LiveConfig, LiveParts};
 pub use crate::error::LiveError;
 use crate::meters::Meters;
-use crate::model::{Fence, GeofenceId, Timestamp, Vehicle, VehicleId};
+use crate::model::{Fence, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
 use crate::ports::StoreError;
 use crate::report::Reporter;
+use crate::tracking::VehicleState;
 pub use crate::view::{HeldFence, InsideView, LiveFuel, RunningVisit, VehicleView};
 use crate::watch::{Interest, Watch};
 
@@ -123,9 +124,23 @@ impl Live {
         self.core.put_fence(fence).await
     }
 
+    /// Has the changes of master data that are stored without a number numbered and told to watchers. Call after the
+    /// commit of an edit.
+    pub fn number_changes(&self) {
+        self.core.writer.number_changes();
+    }
+
     /// What is known of a vehicle now; `None` if the core does not know the vehicle.
     pub async fn vehicle(&self, vehicle: VehicleId) -> Result<Option<VehicleView>, LiveError> {
         self.core.occupancy.send(View(vehicle)).await.map_err(|_| LiveError::Stopped)
+    }
+
+    /// The committed states of an organization's vehicles, in no order.
+    pub async fn fleet(
+        &self,
+        organization: OrganizationId,
+    ) -> Result<Vec<(VehicleId, Arc<VehicleState>)>, LiveError> {
+        self.core.occupancy.send(Fleet(organization)).await.map_err(|_| LiveError::Stopped)
     }
 
     /// The vehicles inside a fence now, by entry, then id; empty for an unknown fence.

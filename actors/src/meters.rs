@@ -33,9 +33,9 @@ impl Count {
 
 /// A number that goes up and down.
 #[derive(Debug, Default)]
-pub struct Level(AtomicI64);
+pub struct UpDownCounter(AtomicI64);
 
-impl Level {
+impl UpDownCounter {
     /// Adds to the level; may go below zero.
     pub fn add(&self, more: i64) {
         self.0.fetch_add(more, Ordering::Relaxed);
@@ -55,7 +55,7 @@ impl Level {
 
 /// A histogram.
 #[derive(Debug)]
-pub struct Spread {
+pub struct Histogram {
     bounds: &'static [f64],
     /// One per bound, and one for values above all of them.
     counts: Box<[AtomicU64]>,
@@ -65,14 +65,14 @@ pub struct Spread {
 
 /// A histogram as it stood at one moment, approximately.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spreading {
+pub struct HistogramSnapshot {
     /// Each upper bound, the last one infinite, with the number of values up to it and above the bound before.
     pub buckets: Vec<(f64, u64)>,
     /// The sum of all values.
     pub sum: f64,
 }
 
-impl Spreading {
+impl HistogramSnapshot {
     /// The number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -80,7 +80,7 @@ impl Spreading {
     }
 }
 
-impl Spread {
+impl Histogram {
     /// A histogram with these upper bounds, in rising order.
     #[must_use]
     pub fn new(bounds: &'static [f64]) -> Self {
@@ -103,10 +103,10 @@ impl Spread {
 
     /// The values so far.
     #[must_use]
-    pub fn read(&self) -> Spreading {
+    pub fn read(&self) -> HistogramSnapshot {
         let bounds = self.bounds.iter().copied().chain([f64::INFINITY]);
         let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed));
-        Spreading {
+        HistogramSnapshot {
             buckets: bounds.zip(counts).collect(),
             sum: f64::from_bits(self.sum.load(Ordering::Relaxed)),
         }
@@ -123,7 +123,7 @@ pub struct QueueMeter {
     /// Items that were turned away by the queue's policy.
     pub refused: Count,
     /// How long the items that got through had waited. Seconds.
-    pub waited: Spread,
+    pub waited: Histogram,
 }
 
 impl Default for QueueMeter {
@@ -132,7 +132,7 @@ impl Default for QueueMeter {
             offered: Count::default(),
             accepted: Count::default(),
             refused: Count::default(),
-            waited: Spread::new(SECONDS),
+            waited: Histogram::new(SECONDS),
         }
     }
 }
@@ -230,19 +230,19 @@ pub struct Figures {
     /// Newest states for the cache; refused are those that a newer one replaced or a full queue dropped.
     pub cache: QueueMeter,
     /// The duration of commits. Seconds.
-    pub commit_seconds: Spread,
+    pub commit_seconds: Histogram,
     /// Rows and records of commits.
-    pub commit_rows: Spread,
+    pub commit_rows: Histogram,
     /// Commits that failed, or may have.
     pub failed_commits: Count,
     /// From the arrival of a commit's oldest fix to its acknowledgement. Seconds.
-    pub lag_seconds: Spread,
+    pub lag_seconds: Histogram,
     /// When the newest committed fix arrived, by the server's clock. Milliseconds since 1970; 0 = none yet.
-    pub newest_fix_millis: Level,
+    pub newest_fix_millis: UpDownCounter,
     /// Vehicles that await a correction now.
-    pub corrections_waiting: Level,
+    pub corrections_waiting: UpDownCounter,
     /// Vehicle actors that are alive.
-    pub vehicles_alive: Level,
+    pub vehicles_alive: UpDownCounter,
     /// Vehicle actors that panicked and were started again.
     pub restarts: Count,
     /// Vehicles over their budget of restarts that were refused an actor.
@@ -254,7 +254,7 @@ pub struct Figures {
     /// How often a snapshot of fences was published.
     pub fence_snapshot: Count,
     /// Threads of actors that do not answer.
-    pub stalled_threads: Level,
+    pub stalled_threads: UpDownCounter,
     violations: [Count; Invariant::ALL.len()],
 }
 
@@ -266,19 +266,19 @@ impl Default for Figures {
             corrections: QueueMeter::default(),
             watchers: QueueMeter::default(),
             cache: QueueMeter::default(),
-            commit_seconds: Spread::new(SECONDS),
-            commit_rows: Spread::new(ROWS),
+            commit_seconds: Histogram::new(SECONDS),
+            commit_rows: Histogram::new(ROWS),
             failed_commits: Count::default(),
-            lag_seconds: Spread::new(SECONDS),
-            newest_fix_millis: Level::default(),
-            corrections_waiting: Level::default(),
-            vehicles_alive: Level::default(),
+            lag_seconds: Histogram::new(SECONDS),
+            newest_fix_millis: UpDownCounter::default(),
+            corrections_waiting: UpDownCounter::default(),
+            vehicles_alive: UpDownCounter::default(),
             restarts: Count::default(),
             rests: Count::default(),
             refused_by_store: Count::default(),
             panicked_on: Count::default(),
             fence_snapshot: Count::default(),
-            stalled_threads: Level::default(),
+            stalled_threads: UpDownCounter::default(),
             violations: Default::default(),
         }
     }
@@ -303,16 +303,16 @@ impl Figures {
 }
 
 /// Counts a live actor until dropped.
-pub(crate) struct Alive(Meters);
+pub(crate) struct LiveActorGuard(Meters);
 
-impl Alive {
+impl LiveActorGuard {
     pub(crate) fn vehicle(meters: &Meters) -> Self {
         meters.vehicles_alive.add(1);
         Self(meters.clone())
     }
 }
 
-impl Drop for Alive {
+impl Drop for LiveActorGuard {
     fn drop(&mut self) {
         self.0.vehicles_alive.add(-1);
     }
@@ -324,11 +324,11 @@ mod tests {
 
     #[test]
     fn a_value_counts_up_to_its_bound() {
-        let spread = Spread::new(&[1.0, 10.0]);
+        let histogram = Histogram::new(&[1.0, 10.0]);
         for value in [0.5, 1.0, 1.5, 10.0, 11.0] {
-            spread.note(value);
+            histogram.note(value);
         }
-        let read = spread.read();
+        let read = histogram.read();
         assert_eq!(read.buckets, [(1.0, 2), (10.0, 2), (f64::INFINITY, 1)]);
         assert_eq!((read.sum, read.count()), (24.0, 5));
     }

@@ -2,27 +2,54 @@
 //!
 //! Implemented by the server's `store`; the core knows no SQL.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::model::{Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
+use crate::model::{Change, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
 use crate::tracking::{Effects, Record, VehicleState};
 pub use crate::tracking::{Slice, StoredFix};
 use crate::watch::Audience;
+
+/// The cause of an error on the other side of a port.
+pub type Cause = Arc<dyn Error + Send + Sync>;
 
 /// Why the store did not do what was asked.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// It does not answer, or not in time. The batch being committed may or may not be stored.
     #[error("the store is away: {0}")]
-    Away(String),
+    Away(#[source] Cause),
     /// It answers, but will never accept this: a value that it cannot hold. Nothing of it is stored.
     #[error("the store refuses it: {0}")]
-    Refused(String),
+    Refused(#[source] Cause),
     /// Another server has taken over: this one must stop.
     #[error("another server has taken over the store")]
     TakenOver,
+}
+
+impl StoreError {
+    /// The store is away because of `cause`.
+    pub fn away(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Away(cause.into().into())
+    }
+
+    /// The store refuses something because of `cause`.
+    pub fn refused(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Refused(cause.into().into())
+    }
+}
+
+/// Why the cache did not do what was asked.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CacheError {
+    /// It does not answer in time.
+    #[error("no answer in time")]
+    Timeout,
+    /// It answers with an error, or cannot be reached.
+    #[error("{0}")]
+    Failed(#[source] Cause),
 }
 
 /// One vehicle's part of a transaction.
@@ -125,9 +152,14 @@ pub struct Reread {
     pub dirty: Vec<VehicleId>,
     /// Records from the asked number on, in order.
     pub records: Vec<Record>,
+    /// Changes of master data from the asked number on, in order.
+    pub changes: Vec<Change>,
     /// The number of the next record.
     pub next_sequence: i64,
 }
+
+/// Changes of master data that are numbered at once at most.
+pub const MAX_NUMBERED: usize = 500;
 
 /// The durable store of fixes, states, visits and records.
 pub trait TrackStore: Send + Sync + 'static {
@@ -138,7 +170,7 @@ pub trait TrackStore: Send + Sync + 'static {
     /// the same.
     ///
     /// In one transaction, with the row of numbers locked from the beginning:
-    /// - `rows`: as their [`Standing`](crate::tracking::Standing) says; every row found late marks the vehicle
+    /// - `rows`: as their [`Freshness`](crate::tracking::Freshness) says; every row found late marks the vehicle
     ///   ([`Mark::of_fix`](crate::tracking::Mark::of_fix), merged with the stored mark). `effects.late` always
     ///   marks it.
     /// - `records` get the next numbers in the batch's order. A record whose id is stored and active is neither
@@ -160,10 +192,15 @@ pub trait TrackStore: Send + Sync + 'static {
     /// nothing of the batch is stored, and it would be refused again.
     fn commit<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Vec<Committed>, StoreError>>;
 
+    /// Gives the changes of master data that wait for them, the first [`MAX_NUMBERED`] at most, the next numbers, in the order
+    /// in which they were made, in a transaction of its own that locks the row of numbers first. After an error the
+    /// outcome is unknown. An empty answer: nothing waits.
+    fn number_changes(&self) -> BoxFuture<'_, Result<Vec<Change>, StoreError>>;
+
     /// Reads the next part of a vehicle's timeline that awaits a correction; `None`: it is clean.
     fn slice(&self, vehicle: VehicleId) -> BoxFuture<'_, Result<Option<Slice>, StoreError>>;
 
-    /// Reads back what a doubtful commit left: the vehicles' states and the records from `sequence` on. By then the
+    /// Reads back what a doubtful commit left: the vehicles' states, and the records and changes from `sequence` on. By then the
     /// abandoned commit must be over, stored or not: if it landed later, the store would no longer match what
     /// memory was given.
     fn reread<'a>(
@@ -173,7 +210,7 @@ pub trait TrackStore: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Reread, StoreError>>;
 
     /// Keeps a refused fix for the operator; a fix that is already kept stays as it is.
-    fn quarantine<'a>(&'a self, refused: &'a RefusedFix) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn keep_refused_fix<'a>(&'a self, refused: &'a RefusedFix) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Notes that every record of this version of a fence is committed, or left to a correction by a dirty mark.
     /// Other versions of the fence are settled on their own.
@@ -196,16 +233,16 @@ pub trait LiveCache: Send + Sync + 'static {
         removed: &'a [(OrganizationId, VehicleId)],
         states: &'a [Newest],
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<(), String>>;
+    ) -> BoxFuture<'a, Result<(), CacheError>>;
 
     /// Puts the states of all vehicles there are, and drops what else their organizations have.
-    fn fill<'a>(&'a self, states: &'a [Newest], now: Timestamp) -> BoxFuture<'a, Result<(), String>>;
+    fn fill<'a>(&'a self, states: &'a [Newest], now: Timestamp) -> BoxFuture<'a, Result<(), CacheError>>;
 
     /// Whether it still has what it was filled with; a cache that was emptied does not.
-    fn is_filled(&self) -> BoxFuture<'_, Result<bool, String>>;
+    fn is_filled(&self) -> BoxFuture<'_, Result<bool, CacheError>>;
 }
 
-/// The log of committed records, for watchers that resume.
+/// The log of committed records and changes, for watchers that resume.
 pub trait RecordLog: Send + Sync + 'static {
     /// Records of an audience by number, from `sequence` on, at most `limit`.
     fn records_from(
@@ -214,4 +251,12 @@ pub trait RecordLog: Send + Sync + 'static {
         sequence: i64,
         limit: i64,
     ) -> BoxFuture<'_, Result<Vec<Record>, StoreError>>;
+
+    /// Changes of master data of an audience by number, from `sequence` on, at most `limit`.
+    fn changes_from(
+        &self,
+        audience: Audience,
+        sequence: i64,
+        limit: i64,
+    ) -> BoxFuture<'_, Result<Vec<Change>, StoreError>>;
 }

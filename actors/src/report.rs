@@ -18,7 +18,7 @@ use crate::actor::vehicle::report_batch::Outcome;
 use crate::actor::vehicle::report_batch::ReportBatch;
 use crate::error::LiveError;
 use crate::model::{Fix, VehicleId};
-use crate::ports::{Counts, RefusedFix, StoreError};
+use crate::ports::{Cause, Counts, RefusedFix, StoreError};
 
 /// Attempts at delivering one report to a vehicle whose actor keeps failing; then the tracker has to send it again
 /// later. The last attempt leaves out a fix on which the others panicked.
@@ -45,7 +45,7 @@ pub struct Pending {
     /// The vehicle of each part.
     vehicles: Vec<VehicleId>,
     /// Where each fix was in the report; `None` if the order is unchanged.
-    places: Option<Vec<usize>>,
+    indexes: Option<Vec<usize>>,
     _outstanding: Arc<()>,
 }
 
@@ -57,13 +57,13 @@ impl fmt::Debug for Pending {
 
 /// The outcome of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settled {
+pub struct ReportOutcome {
     /// How the fixes that are stored ended.
     pub counts: Counts,
-    /// Fixes that never will be stored, by their place in the report, with the reason. They are kept apart
+    /// Fixes that never will be stored, by their index in the report, with the reason. They are kept apart
     /// ([`RefusedFix`]), and sending them again changes nothing.
     pub refused: Vec<(usize, String)>,
-    /// Fixes of vehicles that are out of use, by their place in the report.
+    /// Fixes of vehicles that are out of use, by their index in the report.
     pub out_of_use: Vec<usize>,
 }
 
@@ -71,58 +71,58 @@ impl Pending {
     /// Waits for the commit. An error means that nothing is acknowledged and the fixes have to be sent again; one
     /// is returned for a vehicle that is out of use, too.
     pub async fn committed(self) -> Result<Counts, LiveError> {
-        let settled = self.settled().await?;
-        if settled.out_of_use.is_empty() { Ok(settled.counts) } else { Err(LiveError::UnknownVehicle) }
+        let outcome = self.outcome().await?;
+        if outcome.out_of_use.is_empty() { Ok(outcome.counts) } else { Err(LiveError::UnknownVehicle) }
     }
 
     /// Waits for the commit; returns the fixes that are refused for good as well. After an error, none of the fixes
     /// is promised.
-    pub async fn settled(self) -> Result<Settled, LiveError> {
-        let (outcomes, quarantined) = poll_fn(|cx| self.batch.poll_settled(cx)).await;
-        let mut settled = Settled::default();
+    pub async fn outcome(self) -> Result<ReportOutcome, LiveError> {
+        let (outcomes, quarantined) = poll_fn(|cx| self.batch.poll_resolved(cx)).await;
+        let mut total = ReportOutcome::default();
         let mut failed = None;
         for (part, outcome) in outcomes.into_iter().enumerate() {
             match outcome {
                 Ok(Outcome { counts, refused, .. }) => {
-                    settled.counts += counts;
+                    total.counts += counts;
                     let out = quarantined.iter().find(|(of, _)| *of == part).map_or(&[][..], |(_, out)| out);
                     if (refused.is_some() || !out.is_empty())
-                        && let Err(error) = self.sort_out(part, refused, out, &mut settled).await
+                        && let Err(error) = self.sort_out(part, refused, out, &mut total).await
                     {
                         failed = Some(error);
                     }
                 }
                 Err(LiveError::UnknownVehicle) => {
-                    settled.out_of_use.extend(self.batch.range(part).map(|index| self.place(index)));
+                    total.out_of_use.extend(self.batch.range(part).map(|index| self.index_in_report(index)));
                 }
                 Err(error) => failed = Some(error),
             }
         }
-        settled.refused.sort_unstable();
-        settled.out_of_use.sort_unstable();
-        failed.map_or(Ok(settled), Err)
+        total.refused.sort_unstable();
+        total.out_of_use.sort_unstable();
+        failed.map_or(Ok(total), Err)
     }
 
     /// Finds which fixes of a part cannot be stored.
     async fn sort_out(
         &self,
         part: usize,
-        refused: Option<Arc<str>>,
+        refused: Option<Cause>,
         quarantined: &[Fix],
-        settled: &mut Settled,
+        total: &mut ReportOutcome,
     ) -> Result<(), LiveError> {
         let Some(vehicle) = self.vehicles.get(part).copied() else { return Ok(()) };
-        let places = self.batch.range(part).map(|index| self.place(index));
-        let mut report: Vec<(usize, Fix)> = places.zip(self.batch.fixes(part).iter().copied()).collect();
-        set_aside(&self.core, vehicle, &mut report, quarantined, settled).await?;
+        let indexes = self.batch.range(part).map(|index| self.index_in_report(index));
+        let mut report: Vec<(usize, Fix)> = indexes.zip(self.batch.fixes(part).iter().copied()).collect();
+        set_aside(&self.core, vehicle, &mut report, quarantined, total).await?;
         match refused {
-            Some(why) => isolate(&self.core, vehicle, report, &why, settled).await,
+            Some(why) => isolate(&self.core, vehicle, report, why.to_string(), total).await,
             None => Ok(()),
         }
     }
 
-    fn place(&self, index: usize) -> usize {
-        self.places.as_ref().and_then(|places| places.get(index)).copied().unwrap_or(index)
+    fn index_in_report(&self, index: usize) -> usize {
+        self.indexes.as_ref().and_then(|indexes| indexes.get(index)).copied().unwrap_or(index)
     }
 }
 
@@ -131,10 +131,10 @@ async fn isolate(
     core: &Arc<Core>,
     vehicle: VehicleId,
     refused: Vec<(usize, Fix)>,
-    why: &str,
-    settled: &mut Settled,
+    why: String,
+    total: &mut ReportOutcome,
 ) -> Result<(), LiveError> {
-    let mut refused = vec![(refused, why.to_owned())];
+    let mut refused = vec![(refused, why)];
     let mut halves: Vec<Vec<(usize, Fix)>> = Vec::new();
     loop {
         if let Some((mut part, why)) = refused.pop() {
@@ -143,19 +143,19 @@ async fn isolate(
                 halves.extend([second, part]);
             } else if let Some((index, fix)) = part.pop() {
                 core.meters.refused_by_store.add(1);
-                quarantine(core, RefusedFix { vehicle_id: vehicle, fix, reason: why.clone() }).await?;
-                settled.refused.push((index, why));
+                keep_refused(core, RefusedFix { vehicle_id: vehicle, fix, reason: why.clone() }).await?;
+                total.refused.push((index, why));
             }
         }
         let Some(mut half) = halves.pop() else { return Ok(()) };
         let fixes = half.iter().map(|(_, fix)| *fix).collect();
         let pending = Reporter::new(Arc::clone(core)).report(vehicle, fixes).await?;
-        let (outcomes, quarantined) = poll_fn(|cx| pending.batch.poll_settled(cx)).await;
+        let (outcomes, quarantined) = poll_fn(|cx| pending.batch.poll_resolved(cx)).await;
         let outcome = outcomes.into_iter().next().unwrap_or(Err(LiveError::Unavailable))?;
         for (_, quarantined) in quarantined {
-            set_aside(core, vehicle, &mut half, &quarantined, settled).await?;
+            set_aside(core, vehicle, &mut half, &quarantined, total).await?;
         }
-        settled.counts += outcome.counts;
+        total.counts += outcome.counts;
         if let Some(why) = outcome.refused {
             refused.push((half, why.to_string()));
         }
@@ -168,7 +168,7 @@ async fn set_aside(
     vehicle: VehicleId,
     report: &mut Vec<(usize, Fix)>,
     quarantined: &[Fix],
-    settled: &mut Settled,
+    total: &mut ReportOutcome,
 ) -> Result<(), LiveError> {
     let is_out = |(_, fix): &(usize, Fix)| quarantined.iter().any(|out| is_same(out, fix));
     let (out, stay) = std::mem::take(report).into_iter().partition(is_out);
@@ -176,21 +176,21 @@ async fn set_aside(
     let out: Vec<(usize, Fix)> = out;
     for (index, fix) in out {
         core.meters.panicked_on.add(1);
-        quarantine(core, RefusedFix { vehicle_id: vehicle, fix, reason: PANICS.to_owned() }).await?;
-        settled.refused.push((index, PANICS.to_owned()));
+        keep_refused(core, RefusedFix { vehicle_id: vehicle, fix, reason: PANICS.to_owned() }).await?;
+        total.refused.push((index, PANICS.to_owned()));
     }
     Ok(())
 }
 
 /// Keeps a refused fix before the refusal is reported. A fix that cannot be kept even there is only in the log.
-async fn quarantine(core: &Arc<Core>, refused: RefusedFix) -> Result<(), LiveError> {
+async fn keep_refused(core: &Arc<Core>, refused: RefusedFix) -> Result<(), LiveError> {
     let vehicle = refused.vehicle_id;
     let recorded_at = refused.fix.recorded_at;
     tracing::error!(vehicle.id = %vehicle, %recorded_at, reason = refused.reason, "a fix is quarantined");
-    match core.store.quarantine(&refused).await {
+    match core.store.keep_refused_fix(&refused).await {
         Ok(()) => Ok(()),
         Err(StoreError::Refused(why)) => {
-            tracing::error!(vehicle.id = %vehicle, why, "a quarantined fix cannot be kept");
+            tracing::error!(vehicle.id = %vehicle, %why, "a quarantined fix cannot be kept");
             Ok(())
         }
         Err(error) => {
@@ -207,13 +207,13 @@ struct Sorted {
     /// The range of each vehicle's fixes.
     parts: Vec<Range<usize>>,
     /// Where each fix was in the report; `None` if the order is unchanged.
-    places: Option<Vec<usize>>,
+    indexes: Option<Vec<usize>>,
 }
 
 impl Sorted {
     /// A report of one vehicle.
     fn of(vehicle: VehicleId, fixes: Vec<Fix>) -> Self {
-        Self { vehicles: vec![vehicle], parts: iter::once(0..fixes.len()).collect(), fixes, places: None }
+        Self { vehicles: vec![vehicle], parts: iter::once(0..fixes.len()).collect(), fixes, indexes: None }
     }
 
     /// A report of several vehicles.
@@ -232,12 +232,12 @@ impl Sorted {
             let ends = vehicles.iter().enumerate().map(|(part, _)| part_of.partition_point(|of| *of <= part));
             let parts = ends.scan(0, |begin, end| Some(std::mem::replace(begin, end)..end)).collect();
             let fixes = report.into_iter().map(|(_, fix)| fix).collect();
-            return Self { vehicles, fixes, parts, places: None };
+            return Self { vehicles, fixes, parts, indexes: None };
         }
-        let mut places: Vec<usize> = (0..report.len()).collect();
-        places.sort_by_key(|place| part_of.get(*place));
-        let sorted = places.iter().filter_map(|place| report.get(*place)).copied().collect();
-        Self { places: Some(places), ..Self::by_vehicle(sorted) }
+        let mut indexes: Vec<usize> = (0..report.len()).collect();
+        indexes.sort_by_key(|index| part_of.get(*index));
+        let sorted = indexes.iter().filter_map(|index| report.get(*index)).copied().collect();
+        Self { indexes: Some(indexes), ..Self::by_vehicle(sorted) }
     }
 }
 
@@ -278,7 +278,7 @@ impl Reporter {
     /// Waits for room, puts the fixes into the vehicles' mailboxes, and waits until they are applied. Returns
     /// whether a vehicle is unknown.
     async fn hand_over(&mut self, sorted: Sorted) -> Result<(Pending, bool), LiveError> {
-        let Sorted { vehicles, fixes, parts, places } = sorted;
+        let Sorted { vehicles, fixes, parts, indexes } = sorted;
         let permit = match self.core.router.permits.take(fixes.len()).await {
             Err(LiveError::Unavailable) => {
                 for (vehicle, part) in vehicles.into_iter().zip(parts) {
@@ -296,7 +296,7 @@ impl Reporter {
         let batch = ReportBatch::new(fixes, parts, permit);
         let is_unknown = self.send_all(&batch, &vehicles).await?;
         let core = Arc::clone(&self.core);
-        Ok((Pending { core, batch, vehicles, places, _outstanding: outstanding }, is_unknown))
+        Ok((Pending { core, batch, vehicles, indexes, _outstanding: outstanding }, is_unknown))
     }
 
     /// Sends each vehicle its part; returns whether a vehicle is unknown.
@@ -321,7 +321,7 @@ impl Reporter {
                         } else {
                             failed.get_or_insert_with(|| error.clone());
                         }
-                        part.settle(Err(error));
+                        part.resolve(Err(error));
                     }
                 }
             }

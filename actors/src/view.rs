@@ -43,6 +43,17 @@ pub struct VehicleView {
     pub fuel: Option<LiveFuel>,
 }
 
+impl VehicleView {
+    /// What a vehicle's state knows.
+    #[must_use]
+    pub fn of(vehicle: VehicleId, state: &VehicleState) -> Self {
+        let mut geofences: Vec<HeldFence> = state.open_stays().map(HeldFence::from).collect();
+        geofences.sort_by_key(|held| (held.entered_at, held.geofence_id));
+        let fuel = LiveFuel::of(vehicle, state);
+        Self { fix: state.last, geofences, motion: state.trail.motion, fuel }
+    }
+}
+
 /// What is known of a vehicle's fuel now.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]

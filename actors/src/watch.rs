@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 
-use crate::model::{GeofenceId, OrganizationId, VehicleId, VisitId};
+use crate::model::{Change, ChangedResource, GeofenceId, OrganizationId, VehicleId, VisitId};
 pub use crate::provisional::{PositionBatch, PositionSubscription, ProvisionalPosition};
 use crate::tracking::{Record, VehicleState};
 use crate::view::{HeldFence, LiveFuel};
@@ -47,6 +47,8 @@ pub struct Interest {
     pub events: bool,
     /// Fuel: the levels of vehicles that report any, refuels and drains.
     pub fuel: bool,
+    /// Changes of master data.
+    pub changes: bool,
     /// Only these vehicles.
     pub vehicles: Option<Arc<HashSet<VehicleId>>>,
     /// Only these fences, in updates about fences.
@@ -56,8 +58,8 @@ pub struct Interest {
 impl From<Audience> for Interest {
     /// Everything that an audience may see.
     fn from(audience: Audience) -> Self {
-        let (positions, occupancy, events, fuel) = (true, true, true, true);
-        Self { audience, positions, occupancy, events, fuel, vehicles: None, fences: None }
+        let (positions, occupancy, events, fuel, changes) = (true, true, true, true, true);
+        Self { audience, positions, occupancy, events, fuel, changes, vehicles: None, fences: None }
     }
 }
 
@@ -79,6 +81,19 @@ impl Interest {
         update.vehicles.iter().any(|changed| self.vehicle(changed.vehicle_id) && self.change(changed))
             || ((self.positions || self.fuel) && update.removed.iter().any(|vehicle| self.vehicle(*vehicle)))
             || update.records.iter().any(|told| self.record(&told.record))
+            || update.changes.iter().any(|change| self.master_data(change))
+    }
+
+    /// Whether this interest includes a change of master data; where vehicles or fences are named, one of a vehicle
+    /// or fence must be of those.
+    #[must_use]
+    pub fn master_data(&self, change: &Change) -> bool {
+        let is_named = match change.resource {
+            ChangedResource::Vehicle => self.vehicle(VehicleId(change.resource_id)),
+            ChangedResource::Geofence => self.fence(GeofenceId(change.resource_id)),
+            _ => true,
+        };
+        self.changes && is_named
     }
 
     fn change(&self, changed: &VehicleUpdate) -> bool {
@@ -87,6 +102,12 @@ impl Interest {
                 || changed.entered.iter().any(|held| self.fence(held.geofence_id))
         };
         self.positions || (self.fuel && changed.state.fuel.is_some()) || (self.occupancy && crossed())
+    }
+
+    /// Whether this interest includes anything that the log holds.
+    #[must_use]
+    pub const fn any_of_log(&self) -> bool {
+        self.any_records() || self.changes
     }
 
     /// Whether this interest includes any records.
@@ -206,13 +227,18 @@ pub struct Update {
     pub removed: Vec<VehicleId>,
     /// Records, by number.
     pub records: Vec<Arc<CommittedRecord>>,
-    /// The number of the next record of the log.
+    /// Changes of master data, by number.
+    pub changes: Vec<Change>,
+    /// The next number of the log.
     pub next_sequence: i64,
 }
 
 impl Update {
     pub(crate) fn is_empty(&self) -> bool {
-        self.vehicles.is_empty() && self.removed.is_empty() && self.records.is_empty()
+        self.vehicles.is_empty()
+            && self.removed.is_empty()
+            && self.records.is_empty()
+            && self.changes.is_empty()
     }
 }
 

@@ -1,5 +1,15 @@
 //! Enumerations whose values are words, in JSON and in the store.
 
+/// A word that an enumeration does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{word:?} is no {of}")]
+pub struct UnknownWord {
+    /// The word.
+    pub word: String,
+    /// The enumeration.
+    pub of: &'static str,
+}
+
 /// Declares an enumeration with its words: `Variant = "word"`.
 #[macro_export]
 macro_rules! words {
@@ -28,10 +38,10 @@ macro_rules! words {
         }
 
         impl TryFrom<String> for $name {
-            type Error = String;
+            type Error = $crate::words::UnknownWord;
 
-            fn try_from(word: String) -> Result<Self, String> {
-                Self::from_word(&word).ok_or_else(|| format!("{word:?} is no {}", stringify!($name)))
+            fn try_from(word: String) -> Result<Self, Self::Error> {
+                Self::from_word(&word).ok_or($crate::words::UnknownWord { word, of: stringify!($name) })
             }
         }
     };

@@ -90,7 +90,9 @@ pub(crate) fn run(
     })?;
     let is_pushed = session.fetch_transitions.is_none();
     let (fixes, transitions) = (slice.fixes.len() as u64, slice.expected.len());
-    settle(session, |log| log.acknowledged >= fixes && (!is_pushed || log.transitions.len() >= transitions));
+    wait_until_done(session, |log| {
+        log.acknowledged >= fixes && (!is_pushed || log.transitions.len() >= transitions)
+    });
     let seconds = begun.elapsed().as_secs_f64();
     let (server_cpu, database_cpu) = meters.map_or((0.0, 0.0), |mut meters| meters.read());
     let rss = processes.server.and_then(resident_bytes).unwrap_or_default();
@@ -120,7 +122,7 @@ pub(crate) fn run(
 }
 
 /// Waits until everything is there, or nothing comes any more.
-fn settle(session: &Session, is_done: impl Fn(&Log) -> bool) {
+fn wait_until_done(session: &Session, is_done: impl Fn(&Log) -> bool) {
     let mut last = (0, 0, Instant::now());
     loop {
         {

@@ -5,9 +5,11 @@ use std::net::SocketAddr;
 use waypost_actors::ports::StoreError;
 
 use crate::auth::{AuthError, SetupError};
+use crate::config::DeviceListener;
 use crate::context::ContextError;
+use crate::ingest::mqtt::MqttError;
 use crate::mail::MailError;
-use crate::store::cache::CacheError;
+use crate::store::cache::RedisError;
 use crate::store::open::OpenError;
 use crate::store::sql::{SqlError, is_unavailable};
 
@@ -17,6 +19,15 @@ pub enum StartError {
     /// The address is in use, or does not belong to this machine.
     #[error("cannot listen on {0} (another address: --listen)")]
     Listen(SocketAddr, #[source] std::io::Error),
+    /// The address of a listener for devices cannot be had.
+    #[error("cannot listen as {0} (deviceListeners)")]
+    Devices(DeviceListener, #[source] std::io::Error),
+    /// The settings of a broker cannot be used.
+    #[error("cannot subscribe at {0} (mqttBrokers)")]
+    Mqtt(String, #[source] MqttError),
+    /// A listener or a broker's connection is set for an organization that does not exist.
+    #[error("there is no organization {0} (named in {1})")]
+    NoOrganization(uuid::Uuid, &'static str),
     /// The store could not be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
@@ -28,7 +39,7 @@ pub enum StartError {
     Live(#[from] StoreError),
     /// The address of Redis cannot be read.
     #[error("redisUrl cannot be used")]
-    Redis(#[from] CacheError),
+    Redis(#[from] RedisError),
     /// The mail settings cannot be used.
     #[error(transparent)]
     Mail(#[from] MailError),

@@ -15,6 +15,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
+use super::devices::{Bound, serve_devices};
 use super::error::StartError;
 use crate::config::AdminListen;
 use crate::connections::{Connection, Connections};
@@ -37,6 +38,7 @@ const ROOM_AFTER: Duration = Duration::from_secs(1);
 /// Starts the server itself. Assembled by hand, because actix-web's own server never hands a connection over.
 pub(super) fn serve(
     listener: TcpListener,
+    devices: Vec<Bound>,
     workers: Option<usize>,
     context: &Context,
     sockets: &TaskTracker,
@@ -50,6 +52,9 @@ pub(super) fn serve(
     if let Some(workers) = workers {
         server = server.workers(workers.max(1));
     }
+    // No proxy stands before the devices' ports.
+    let device_connections = connections.bounded_by_address(settings.waiting_connections);
+    server = serve_devices(server, devices, context, &device_connections, &sockets)?;
     let stopping = server.graceful_shutdown_signal();
     let served = move || {
         let stopping = stopping.clone();
@@ -123,9 +128,9 @@ impl Admin {
 }
 
 /// Asks requests on the server's own address to retry, until it is closed.
-pub(super) struct WaitingRoom(JoinHandle<Option<ServerHandle>>);
+pub(super) struct RetryListener(JoinHandle<Option<ServerHandle>>);
 
-impl WaitingRoom {
+impl RetryListener {
     /// Opens the room, if the start takes longer than usual.
     pub(super) fn open(listener: &TcpListener, readiness: Readiness) -> Result<Self, StartError> {
         let listener = listener.try_clone().map_err(StartError::Run)?;

@@ -1,8 +1,12 @@
 //! The composition root: puts the parts together, starts and stops them in order. Nothing imports it.
 
+mod deliveries;
+mod devices;
 mod error;
+mod inputs;
 mod listeners;
 mod start;
+mod tune;
 mod upkeep;
 
 use std::future::pending;
@@ -10,21 +14,24 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_rt::task::JoinHandle;
 use actix_web::dev::{Server, ServerHandle};
-use socket2::SockRef;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use waypost_actors::ports::TrackStore;
 
+use self::deliveries::Deliveries;
 pub use self::error::StartError;
-use self::listeners::{Admin, WaitingRoom, serve};
+use self::listeners::{Admin, RetryListener, serve};
 use self::start::{Start, Started};
-use self::upkeep::{keep_keys, keep_log_small, keep_partitions, keep_retention};
+use self::tune::tune;
+use self::upkeep::{keep_key_uses, keep_keys, keep_log_small, keep_partitions, keep_reports, keep_retention};
 use crate::auth::FirstStart;
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::context::Context;
 use crate::mail::Transport;
+use crate::ops::tracker_reports::save;
 use crate::readiness::Readiness;
 use crate::store::lock::ServerLock;
 use crate::store::probe::Probe;
@@ -32,11 +39,6 @@ use crate::store::sql::Writer;
 use crate::store::track::Track;
 use crate::telemetry::Metrics;
 
-/// The kernel's send buffer per connection, for a client that does not read; Linux doubles it for bookkeeping.
-const SEND_BUFFER_BYTES: usize = 128 * 1024;
-/// Most connections that wait in the kernel to be accepted; the system may allow fewer. All trackers reconnect at
-/// once after a restart, and one whose first packet finds no room retries only after a second.
-const ACCEPT_BACKLOG: i32 = 1024;
 /// How long a stopping server waits for its sockets to end. Together with the seconds for requests, for commits and
 /// for the store, it stops in less than ten seconds, however stuck the store is.
 const SOCKETS_WITHIN: Duration = Duration::from_secs(4);
@@ -67,6 +69,8 @@ pub struct Application {
     pub address: SocketAddr,
     /// Where operators connect; `None` if that is off or its port is taken.
     pub admin_address: Option<SocketAddr>,
+    /// Where devices connect, in the order of the settings.
+    pub device_addresses: Vec<SocketAddr>,
     server: Server,
     /// The tasks of open sockets, which have left the HTTP server.
     sockets: TaskTracker,
@@ -107,10 +111,13 @@ impl Application {
         let address = listener.local_addr().map_err(told)?;
         settings.listen = address;
 
+        let devices = devices::bind(&settings.device_listeners)?;
+        let device_addresses = devices.iter().map(devices::Bound::address).collect();
+
         let readiness = Readiness::default();
         let metrics = Arc::new(Metrics::new(readiness.clone()));
         let admin = Admin::start(settings.admin_listen, wanted, &metrics)?;
-        let room = WaitingRoom::open(&listener, readiness.clone())?;
+        let room = RetryListener::open(&listener, readiness.clone())?;
         let workers = settings.workers;
         let started = {
             let (readiness, store) = (readiness.clone(), Box::new(store));
@@ -127,11 +134,24 @@ impl Application {
             }
         };
         let sockets = TaskTracker::new();
-        let server = serve(listener, workers, &context, &sockets)?;
-        metrics.serving(context.live.clone(), context.sessions.clone());
+        let server = serve(listener, devices, workers, &context, &sockets)?;
+        inputs::subscribe(&context, &sockets)?;
+        metrics.serving(context.live.clone(), context.sessions.clone(), context.report_log.clone());
         readiness.serving();
         let admin_address = admin.as_ref().map(|admin| admin.address);
-        Ok(Self { context, first_start, address, admin_address, server, sockets, admin, writer, probe, lock })
+        Ok(Self {
+            context,
+            first_start,
+            address,
+            admin_address,
+            device_addresses,
+            server,
+            sockets,
+            admin,
+            writer,
+            probe,
+            lock,
+        })
     }
 
     /// A handle to stop the server from elsewhere.
@@ -145,10 +165,8 @@ impl Application {
     pub async fn run(mut self, asked: impl Future<Output = ()>) -> Result<Ended, StartError> {
         let handle = self.server.handle();
         let Context { live, mail, readiness, .. } = self.context.clone();
-        let partitions = actix_rt::spawn(keep_partitions(self.context.clone()));
-        let retention = actix_rt::spawn(keep_retention(self.context.clone()));
-        let keys = actix_rt::spawn(keep_keys(self.context.clone()));
-        let log = actix_rt::spawn(keep_log_small(self.context.db.clone()));
+        let upkeep = keep_up(&self.context);
+        let mut deliveries = Deliveries::start(self.context.clone());
         let mut looking = actix_rt::spawn(readiness.clone().keep_looking(self.probe));
         let post = Arc::clone(&mail);
         let post = actix_rt::spawn(async move { post.run().await });
@@ -179,12 +197,24 @@ impl Application {
         };
         let (ended, served) = tokio::join!(stop, self.server);
         served.map_err(StartError::Run)?;
-        partitions.abort();
-        retention.abort();
-        keys.abort();
-        log.abort();
+        for task in upkeep {
+            task.abort();
+        }
         looking.abort();
-        let (post, all_told) = tokio::join!(timeout(FINISH_WITHIN, post), live.stop_within(FINISH_WITHIN));
+        let (post, all_told, uses, delivered) = tokio::join!(
+            timeout(FINISH_WITHIN, post),
+            live.stop_within(FINISH_WITHIN),
+            timeout(FINISH_WITHIN, self.context.auth.store_key_uses()),
+            deliveries.end(FINISH_WITHIN)
+        );
+        if !matches!(uses, Ok(Ok(()))) {
+            tracing::info!("when keys were last used is not stored for the last minute");
+        }
+        if !delivered {
+            tracing::info!(
+                "how far webhooks got is not stored for the last second; the next start delivers that again"
+            );
+        }
         if post.is_err() {
             // A delivery under way may still end; the rest goes out after the next start.
             tracing::warn!("a mail is still under way; it will be tried again after the next start");
@@ -194,10 +224,14 @@ impl Application {
         } else if !matches!(timeout(SAVE_WITHIN, self.context.track.save_states()).await, Ok(Ok(()))) {
             tracing::info!("not all states are stored; the next start finds them in the fix log");
         }
+        if !matches!(timeout(SAVE_WITHIN, save(&self.context, true)).await, Ok(Ok(()))) {
+            tracing::info!("the newest contacts of trackers are not stored");
+        }
         let closed = async { tokio::join!(self.writer.close(), self.context.db.close()) };
         if timeout(CLOSE_WITHIN, closed).await.is_err() {
             tracing::warn!("connections to the store could not be closed in time");
         }
+        deliveries.close();
         if let Some(admin) = self.admin {
             admin.stop().await;
         }
@@ -205,16 +239,16 @@ impl Application {
     }
 }
 
-/// Bounds two kernel buffers. The send buffer, which connections inherit, would otherwise grow to megabytes for a
-/// client that hardly reads; the backlog holds connections not accepted yet.
-fn tune(listener: &TcpListener) {
-    let socket = SockRef::from(listener);
-    if let Err(error) = socket.set_send_buffer_size(SEND_BUFFER_BYTES) {
-        tracing::warn!(%error, "the connections' buffers keep the system's size");
-    }
-    if let Err(error) = socket.listen(ACCEPT_BACKLOG) {
-        tracing::warn!(%error, "the queue of new connections keeps its size");
-    }
+/// Starts the recurring work.
+fn keep_up(context: &Context) -> [JoinHandle<()>; 6] {
+    [
+        actix_rt::spawn(keep_partitions(context.clone())),
+        actix_rt::spawn(keep_retention(context.clone())),
+        actix_rt::spawn(keep_keys(context.clone())),
+        actix_rt::spawn(keep_key_uses(context.clone())),
+        actix_rt::spawn(keep_log_small(context.db.clone())),
+        actix_rt::spawn(keep_reports(context.clone())),
+    ]
 }
 
 /// Completes when the process gets SIGTERM or SIGINT.

@@ -9,6 +9,7 @@ use waypost_actors::live::{Live, LiveConfig, LiveParts};
 use waypost_actors::ports::{LiveCache, TrackStore};
 
 use super::error::StartError;
+use super::inputs::require_organizations;
 use super::upkeep::renew_partitions;
 use crate::auth::FirstStart;
 use crate::clock::Clock;
@@ -86,7 +87,7 @@ impl Start {
         let track = Arc::new(Track::take_over(db.clone(), writer.clone()).await?);
         // From here on nothing is committed once another server has taken over.
         let db = db.of_epoch(track.epoch());
-        let probe = Probe::new(&options, &db, track.epoch(), track.promises())?;
+        let probe = Probe::new(&options, &db, track.epoch(), track.durability())?;
         let live = LiveParts {
             config: live_config(&self.settings),
             store: (self.store)(Arc::clone(&track)),
@@ -115,6 +116,7 @@ impl Start {
         let readiness = self.readiness.clone();
         let context =
             Context::start(db.clone(), live.clone(), track, clock, settings, mail, readiness).await?;
+        require_organizations(&context).await?;
         let first_start = context.auth.first_start(&context.settings).await?;
         Ok((context, first_start))
     }

@@ -1,10 +1,13 @@
-//! Recurring work for as long as the server runs: partitions, signing keys, retention, states, SQLite's log.
+//! Recurring work for as long as the server runs: what trackers were heard, partitions, signing keys, uses of keys, retention,
+//! states, SQLite's log.
 
 use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::context::Context;
+use crate::ops::pending_trackers::take_kept;
 use crate::ops::retention::{Gone, enforce};
+use crate::ops::tracker_reports::save;
 use crate::store::partitions::make_partitions;
 use crate::store::sql::Db;
 use crate::store::wal::give_back;
@@ -14,6 +17,12 @@ const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
 
 /// Pause between two checks whether the signing keys were rotated.
 const KEYS_EVERY: Duration = Duration::from_secs(5);
+/// Pause between two saves of refused reports.
+const REPORTS_EVERY: Duration = Duration::from_secs(5);
+/// How many of these saves come before one with the contacts of all trackers.
+const SAVES_BETWEEN_CONTACTS: u32 = 12;
+/// Pause between two times of storing when keys were last accepted.
+const KEY_USES_EVERY: Duration = Duration::from_secs(60);
 /// Pause between two checks of the size of the embedded store's log.
 const LOG_EVERY: Duration = Duration::from_secs(10);
 /// Pause between two runs of retention, each of which also stores every vehicle's state. So the fix log holds a fix
@@ -48,6 +57,31 @@ pub(super) async fn keep_retention(context: Context) {
             Err(error) => tracing::warn!(%error, "what is past retention could not be deleted"),
         }
         tokio::time::sleep(RETENTION_EVERY).await;
+    }
+}
+
+/// Saves refused reports and contacts, and stores what new trackers had sent before they were any, for as long as the server runs.
+pub(super) async fn keep_reports(context: Context) {
+    let mut saves = 0;
+    loop {
+        tokio::time::sleep(REPORTS_EVERY).await;
+        saves = (saves + 1) % SAVES_BETWEEN_CONTACTS;
+        if let Err(error) = save(&context, saves == 0).await {
+            tracing::debug!(%error, "refused reports and contacts are saved later");
+        }
+        if let Err(error) = take_kept(&context).await {
+            tracing::debug!(%error, "what new trackers had sent is stored later");
+        }
+    }
+}
+
+/// Stores when keys were last accepted, for as long as the server runs.
+pub(super) async fn keep_key_uses(context: Context) {
+    loop {
+        tokio::time::sleep(KEY_USES_EVERY).await;
+        if let Err(error) = context.auth.store_key_uses().await {
+            tracing::warn!(%error, "when keys were last used could not be stored");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::caller::{Caller, Grant};
 use super::error::AuthError;
-use super::link::{self, Purpose, Standing};
+use super::link::{self, LinkStatus, Purpose};
 use super::permission::Action;
 use super::scope::{AccountScope, Operator, OrgScope};
 use crate::clock;
@@ -75,9 +75,9 @@ pub const fn forgotten_organization(id: Uuid) -> OrgScope {
 /// The organization that a link in a letter is about, whether the link is valid or used; does not use it up.
 pub async fn linked_organization(db: &Db, token: &str, now: Timestamp) -> Result<OrgScope, AuthError> {
     match link::look(db, token, Purpose::ActivateOrganization, now).await? {
-        Standing::Good(id) | Standing::Used(id) => Ok(OrgScope::new(OrganizationId(id))),
-        Standing::Expired => Err(AuthError::LinkExpired),
-        Standing::Unknown => Err(AuthError::NotFound),
+        LinkStatus::Good(id) | LinkStatus::Used(id) => Ok(OrgScope::new(OrganizationId(id))),
+        LinkStatus::Expired => Err(AuthError::LinkExpired),
+        LinkStatus::Unknown => Err(AuthError::NotFound),
     }
 }
 

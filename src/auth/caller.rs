@@ -9,7 +9,7 @@ use super::permission::{Action, Effect, Program};
 use super::principal::Principal;
 use super::scope::{Operator, OrgScope};
 use crate::domain::account::Role;
-use crate::domain::system_user::Scopes;
+use crate::domain::system_user::{Scope, Scopes};
 use crate::store::organization;
 use crate::store::session::HolderId;
 use crate::store::sql::Db;
@@ -19,8 +19,8 @@ use crate::store::sql::Db;
 pub struct Caller {
     /// The account or system user; nil for the console.
     pub id: Uuid,
-    /// The session: the family of refresh tokens.
-    pub session_id: Uuid,
+    /// What it signed in with.
+    pub credential: Credential,
     /// The caller's kind and rights.
     pub grant: Grant,
     /// The caller's organization. Operators have none, and neither has a system user that is not bound to one yet:
@@ -28,6 +28,25 @@ pub struct Caller {
     pub organization_id: Option<OrganizationId>,
     /// Whether its organization's subscription allows changes; operators need none.
     pub is_subscribed: bool,
+}
+
+/// What a caller signed in with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// A session: the family of refresh tokens.
+    Session(Uuid),
+    /// A system user's long-lived key.
+    Key(Uuid),
+}
+
+impl Credential {
+    /// The id of the session or of the key, under which sockets are registered.
+    #[must_use]
+    pub const fn id(self) -> Uuid {
+        match self {
+            Self::Session(id) | Self::Key(id) => id,
+        }
+    }
 }
 
 /// The kind of a caller, which determines its rights.
@@ -40,13 +59,13 @@ pub enum Grant {
 }
 
 impl Caller {
-    pub(super) fn of(holder: &Holder, session_id: Uuid, now: Timestamp) -> Self {
+    pub(super) fn of(holder: &Holder, credential: Credential, now: Timestamp) -> Self {
         let (id, grant) = match holder {
             Holder::Account(account) => (account.id, Grant::Person(account.role)),
             Holder::System(user) => (user.id, Grant::Program(user.scopes.0.clone())),
         };
         let is_subscribed = holder.is_subscribed(now);
-        Self { id, session_id, grant, organization_id: holder.organization_id(), is_subscribed }
+        Self { id, credential, grant, organization_id: holder.organization_id(), is_subscribed }
     }
 
     /// The user of a command on the server's own machine and data, who may do everything.
@@ -54,11 +73,21 @@ impl Caller {
     pub const fn console() -> Self {
         Self {
             id: Uuid::nil(),
-            session_id: Uuid::nil(),
+            credential: Credential::Session(Uuid::nil()),
             grant: Grant::Person(Role::SuperAdmin),
             organization_id: None,
             is_subscribed: true,
         }
+    }
+
+    /// Who a webhook sends to: by the rights of an orgAdmin, or of a system user with these scopes.
+    #[must_use]
+    pub fn webhook(organization: OrganizationId, scopes: Option<Scopes>) -> Self {
+        let grant = match scopes {
+            Some(scopes) => Grant::Program(scopes),
+            None => Grant::Person(Role::OrgAdmin),
+        };
+        Self { grant, organization_id: Some(organization), ..Self::console() }
     }
 
     /// The role of a person; a system user has none.
@@ -68,6 +97,11 @@ impl Caller {
             Grant::Person(role) => Some(role),
             Grant::Program(_) => None,
         }
+    }
+
+    /// Whether it may do what one scope opens, and nothing that another does.
+    pub(super) fn has_only(&self, scope: Scope) -> bool {
+        matches!(&self.grant, Grant::Program(scopes) if *scopes == Scopes::from(vec![scope]))
     }
 
     /// Whether this is a platform operator, who names the organization to act in.
@@ -130,7 +164,11 @@ impl Caller {
     /// The caller as shown to the client itself.
     pub async fn principal(&self, db: &Db) -> Result<Principal, AuthError> {
         let holder = Holder::find(db.read(), self.holder_id()).await?;
-        Ok(holder.ok_or(AuthError::Unauthenticated)?.into())
+        let mut holder = holder.ok_or(AuthError::Unauthenticated)?;
+        if let (Holder::System(user), Grant::Program(scopes)) = (&mut holder, &self.grant) {
+            user.scopes.0 = scopes.clone(); // a key's own
+        }
+        Ok(holder.into())
     }
 
     /// The holder of the caller's session.
@@ -145,7 +183,6 @@ impl Caller {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::system_user::Scope;
 
     fn program(scopes: Vec<Scope>, organization_id: Option<OrganizationId>) -> Caller {
         Caller { grant: Grant::Program(scopes.into()), organization_id, ..Caller::console() }
@@ -182,7 +219,7 @@ mod tests {
                     }
                     (Ok(()), Ok(())) => assert_ne!(action.effect(), Effect::Write),
                     (Err(_), Err(AuthError::Forbidden(_))) => {}
-                    said => panic!("{action:?}: {said:?}"),
+                    answer => panic!("{action:?}: {answer:?}"),
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! Why access is refused.
 
+use waypost_actors::model::Timestamp;
+
 use super::keys::KeyError;
 use super::permission::Action;
 use crate::store::sql::SqlError;
@@ -10,6 +12,15 @@ pub enum AuthError {
     /// No access token, or one that is expired, revoked or not ours.
     #[error("not signed in")]
     Unauthenticated,
+    /// A key that is unknown or revoked, or whose system user is disabled.
+    #[error("unknown key")]
+    UnknownKey,
+    /// A key that was refused from this instant on.
+    #[error("the key expired at {0}")]
+    KeyExpired(Timestamp),
+    /// A credential that may do more than report, sent where others may see it.
+    #[error("not a credential for a path")]
+    NotInPublic,
     /// No active account has this e-mail and password.
     #[error("wrong e-mail or password")]
     InvalidCredentials,

@@ -4,17 +4,21 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use waypost_actors::model::{Timestamp, TrackerId};
+use waypost_actors::model::{OrganizationId, Timestamp, TrackerId};
 
 use super::scope::OrgScope;
+use super::service::{Auth, TrackerNames};
 use super::tracker::{self, TrackerCredential};
 use crate::domain::tracker::{TrackerConfig, TrackerStatus};
-use crate::sessions::Changes;
+use crate::sessions::ChangeCounter;
 use crate::store::sql::{Db, SqlError};
 use crate::store::tracker as store;
 
 /// Most names kept, including names of no tracker; beyond that, the cache is emptied and filled anew.
 const MOST_NAMES: usize = 50_000;
+
+/// A name that was looked up, and its tracker, if there is one.
+type LookedUp = (String, Option<Arc<TrackerCredential>>);
 
 /// The trackers a connection may report for.
 pub enum Reports {
@@ -28,8 +32,10 @@ pub enum Reports {
 pub struct Fleet {
     db: Db,
     scope: OrgScope,
-    known: HashMap<String, Option<TrackerCredential>>,
-    changes: Changes,
+    /// What all who report for the organization looked up.
+    names: Arc<TrackerNames>,
+    known: HashMap<String, Option<Arc<TrackerCredential>>>,
+    changes: ChangeCounter,
     /// The change count as of which `known` is valid.
     as_of: u64,
     /// The config last sent to each tracker; `None` unless the connection asked for configs.
@@ -60,18 +66,41 @@ pub enum Named<'f> {
     Unknown,
 }
 
-impl Fleet {
-    /// The trackers of a scope's organization; `changes` counts changes to them.
+impl Auth {
+    /// The trackers of an organization that a broker's connection is set for: who may publish there says the broker.
     #[must_use]
-    pub fn new(db: Db, scope: OrgScope, changes: Changes) -> Self {
-        let as_of = changes.count();
-        Self { db, scope, known: HashMap::new(), changes, as_of, told: None, to_tell: Vec::new() }
+    pub fn fleet_of(&self, organization: OrganizationId) -> Fleet {
+        self.fleet(OrgScope::new(organization))
     }
 
+    /// The trackers of a scope's organization.
+    #[must_use]
+    pub fn fleet(&self, scope: OrgScope) -> Fleet {
+        let changes = self.sessions.tracker_changes(scope.organization_id());
+        Fleet {
+            db: self.db.clone(),
+            scope,
+            names: Arc::clone(&self.tracker_names),
+            known: HashMap::new(),
+            as_of: changes.count(),
+            changes,
+            told: None,
+            to_tell: Vec::new(),
+        }
+    }
+}
+
+impl Fleet {
     /// Starts collecting configs: one for each tracker when its name is next looked up, and one after each change.
     pub fn tell_configs(&mut self) {
         self.known.clear();
         self.told = Some(HashMap::new());
+    }
+
+    /// Whose they are.
+    #[must_use]
+    pub const fn organization_id(&self) -> OrganizationId {
+        self.scope.organization_id()
     }
 
     /// Takes the configs collected since the last call.
@@ -79,7 +108,7 @@ impl Fleet {
         std::mem::take(&mut self.to_tell)
     }
 
-    /// Looks up the names that are not cached yet, in one query.
+    /// Looks up the names that are not cached yet, in one query at most.
     pub async fn learn<'n>(
         &mut self,
         names: impl Iterator<Item = &'n str>,
@@ -100,23 +129,44 @@ impl Fleet {
         if unknown.is_empty() {
             return Ok(());
         }
-        let rows = store::find_named(&self.db, &self.scope, &unknown).await?;
-        let found = tracker::assembled(&rows);
-        for name in unknown {
-            let own = |tracker: &&TrackerCredential| tracker.is_called(name);
-            self.known.insert(name.to_owned(), found.iter().find(own).cloned());
+        let organization = self.scope.organization_id();
+        let mut found: Vec<LookedUp> = Vec::with_capacity(unknown.len());
+        unknown.retain(|name| {
+            let known = self.names.known(&(organization, (*name).to_owned()));
+            found.extend(known.clone().map(|tracker| ((*name).to_owned(), tracker)));
+            known.is_none()
+        });
+        if !unknown.is_empty() {
+            let looked_up = self.look_up(&unknown).await?;
+            let named =
+                looked_up.iter().map(|(name, tracker)| ((organization, name.clone()), tracker.clone()));
+            self.names.keep(named, &self.changes, self.as_of);
+            found.extend(looked_up);
         }
-        let Some(told) = &mut self.told else { return Ok(()) };
+        self.collect_configs(found.iter().filter_map(|(_, tracker)| tracker.as_deref()), now);
+        self.known.extend(found);
+        Ok(())
+    }
+
+    async fn look_up(&self, names: &[&str]) -> Result<Vec<LookedUp>, SqlError> {
+        let rows = store::find_named(&self.db, &self.scope, names).await?;
+        let found: Vec<Arc<TrackerCredential>> =
+            tracker::assembled(&rows).into_iter().map(Arc::new).collect();
+        let own = |name: &str| found.iter().find(|tracker| tracker.is_called(name)).cloned();
+        Ok(names.iter().map(|name| ((*name).to_owned(), own(name))).collect())
+    }
+
+    fn collect_configs<'t>(&mut self, found: impl Iterator<Item = &'t TrackerCredential>, now: Timestamp) {
+        let Some(told) = &mut self.told else { return };
         if told.len() > MOST_NAMES {
             told.clear();
         }
         for tracker in found {
             let (tracker_id, config) = (tracker.tracker_id, tracker.config_at(now));
             if told.insert(tracker_id, config) != Some(config) {
-                self.to_tell.push(Configured { tracker_id, unique_id: tracker.unique_id, config });
+                self.to_tell.push(Configured { tracker_id, unique_id: tracker.unique_id.clone(), config });
             }
         }
-        Ok(())
     }
 
     /// The tracker with a name that was looked up before.

@@ -20,6 +20,10 @@ const SHORTEST_MASTER: usize = 32;
 /// How long cursors of a retired key remain valid, in seconds: clients may return with one after weeks.
 const CURSOR_SECONDS: f64 = 30.0 * 86_400.0;
 
+/// The first byte of a sealed secret.
+const IN_CLEAR: u8 = 0;
+const WRAPPED: u8 = 1;
+
 /// Why the signing keys cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
@@ -63,6 +67,25 @@ impl MasterKey {
             return Err(KeyError::Short);
         }
         Ok(Self(Some(Secret::new(text.to_owned()))))
+    }
+
+    /// A secret as it is stored: a byte that tells whether it is wrapped, and the secret.
+    #[must_use]
+    pub fn sealed(&self, secret: &[u8]) -> Vec<u8> {
+        match &self.0 {
+            Some(master) => [&[WRAPPED], &*cipher::encrypt(master.reveal(), secret)].concat(),
+            None => [&[IN_CLEAR], secret].concat(),
+        }
+    }
+
+    /// A secret that was stored by [`MasterKey::sealed`]; `None` without the key that it was wrapped with.
+    #[must_use]
+    pub fn unsealed(&self, stored: &[u8]) -> Option<Vec<u8>> {
+        match stored.split_first()? {
+            (&IN_CLEAR, secret) => Some(secret.to_vec()),
+            (&WRAPPED, wrapped) => cipher::decrypt(self.0.as_ref()?.reveal(), wrapped),
+            _ => None,
+        }
     }
 
     fn new_key(&self, kid: String, now: Timestamp) -> SigningKey {

@@ -6,7 +6,7 @@ use waypost_actors::model::Timestamp;
 use super::error::AuthError;
 use super::secret;
 use crate::store::one_time_token::{self, NewToken};
-pub use crate::store::one_time_token::{Purpose, Standing};
+pub use crate::store::one_time_token::{LinkStatus, Purpose};
 use crate::store::outbox;
 use crate::store::sql::{Db, SqlError, Tx};
 
@@ -85,15 +85,15 @@ pub async fn redeem(
         one_time_token::supersede(tx.on(), purpose, subject, now.into()).await?;
         return Ok(Redeemed::Now(subject));
     }
-    match one_time_token::standing(tx.on(), &hash, purpose, now.into()).await? {
-        Standing::Used(subject) => Ok(Redeemed::Before(subject)),
+    match one_time_token::status(tx.on(), &hash, purpose, now.into()).await? {
+        LinkStatus::Used(subject) => Ok(Redeemed::Before(subject)),
         // It can only be good if it became so between the two statements; another attempt will succeed.
-        Standing::Expired | Standing::Good(_) => Err(AuthError::LinkExpired),
-        Standing::Unknown => Err(AuthError::NotFound),
+        LinkStatus::Expired | LinkStatus::Good(_) => Err(AuthError::LinkExpired),
+        LinkStatus::Unknown => Err(AuthError::NotFound),
     }
 }
 
-/// The standing of a token, without using it.
-pub async fn look(db: &Db, token: &str, purpose: Purpose, now: Timestamp) -> Result<Standing, SqlError> {
-    one_time_token::standing(db.read(), &secret::hash(token), purpose, now.into()).await
+/// The status of a token, without using it.
+pub async fn look(db: &Db, token: &str, purpose: Purpose, now: Timestamp) -> Result<LinkStatus, SqlError> {
+    one_time_token::status(db.read(), &secret::hash(token), purpose, now.into()).await
 }

@@ -4,6 +4,8 @@
 
 mod access_token;
 mod accounts;
+mod api_keys;
+mod cache;
 mod caller;
 pub mod cipher;
 mod entry;
@@ -27,10 +29,10 @@ mod signed_cursor;
 mod system_users;
 mod ticket;
 mod tracker;
-mod tracker_tokens;
 
 pub use accounts::{forgotten_organization, linked_organization, new_organization, writing};
-pub use caller::{Caller, Grant};
+pub use api_keys::PREFIX as API_KEY_PREFIX;
+pub use caller::{Caller, Credential, Grant};
 pub use entry::Peer;
 pub use error::AuthError;
 pub use fleet::{Configured, Fleet, Named, Reports};

@@ -97,10 +97,10 @@ impl Hasher {
         address: &str,
         work: impl FnOnce(&mut Memory) -> T + Send + 'static,
     ) -> Result<T, AuthError> {
-        let place = Place::take(&self.waiting, address)?;
+        let slot = QueueSlot::take(&self.waiting, address)?;
         let waited = timeout(PATIENCE, async {
             // Only one per address queues for the slots, so that addresses take turns.
-            let _turn = place.turn.acquire().await;
+            let _turn = slot.turn.acquire().await;
             Arc::clone(&self.slots).acquire_owned().await
         });
         let slot = waited.await.map_err(|_| AuthError::Busy)?.map_err(|_| AuthError::Busy)?;
@@ -132,14 +132,14 @@ struct Line {
     turn: Arc<Semaphore>,
 }
 
-/// A place in the queue, given back when dropped.
-struct Place<'w> {
+/// A slot in the queue, given back when dropped.
+struct QueueSlot<'w> {
     waiting: &'w Mutex<Waiting>,
     address: String,
     turn: Arc<Semaphore>,
 }
 
-impl<'w> Place<'w> {
+impl<'w> QueueSlot<'w> {
     fn take(waiting: &'w Mutex<Waiting>, address: &str) -> Result<Self, AuthError> {
         let mut held = waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if held.all >= QUEUE {
@@ -157,7 +157,7 @@ impl<'w> Place<'w> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         let mut held = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         held.all -= 1;
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn the_queue_is_bounded_for_each_and_for_all_and_places_come_back() {
         let waiting = Mutex::default();
-        let take = |address: &str| Place::take(&waiting, address);
+        let take = |address: &str| QueueSlot::take(&waiting, address);
         let mut places: Vec<_> = (0..QUEUE_OF_ONE).map(|_| take("a").unwrap()).collect();
         assert!(take("a").is_err(), "one address has its share");
         places.extend((places.len()..QUEUE).map(|index| take(&format!("b{index}")).unwrap()));

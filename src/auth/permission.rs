@@ -13,6 +13,8 @@ pub enum Effect {
     Write,
     /// Stores what trackers report: still works.
     Track,
+    /// Takes access away: still works, because a key that leaked must not stay until somebody has paid.
+    Revoke,
 }
 
 /// What a system user needs for an action.
@@ -50,7 +52,7 @@ macro_rules! permissions {
                 use Program::{Any, Never, With};
                 use Scope::{
                     DriversRead, DriversWrite, EventsRead, FuelRead, GeofencesRead, GeofencesWrite, PositionsIngest,
-                    PositionsRead, UsersRead, VehiclesRead, VehiclesWrite,
+                    PositionsRead, UsersRead, VehiclesRead, VehiclesWrite, WebhooksRead, WebhooksWrite,
                 };
                 match self { $(Self::$action => $program,)+ }
             }
@@ -71,6 +73,12 @@ permissions! {
     ReadSystemUser     [SuperAdmin Admin OrgAdmin] Any, Read;
     /// Make, change and delete system users, with their scopes.
     WriteSystemUsers   [SuperAdmin Admin OrgAdmin] Never, Write;
+    /// List the keys of system users, never their tokens.
+    ReadApiKeys        [SuperAdmin Admin OrgAdmin] Never, Read;
+    /// Make keys of system users. No key makes keys.
+    WriteApiKeys       [SuperAdmin Admin OrgAdmin] Never, Write;
+    /// Revoke keys of system users.
+    RevokeApiKeys      [SuperAdmin Admin OrgAdmin] Never, Revoke;
     /// See organizations: operators all of them, others their own.
     ReadOrganization   [SuperAdmin Admin OrgAdmin Dispatcher Viewer] Any, Read;
     /// See organizations that are not active.
@@ -126,7 +134,15 @@ permissions! {
     /// See where vehicles are now: in the live feed, and as `live` of a vehicle.
     ReadLivePositions  [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[PositionsRead]), Read;
     /// Open the live feed. Each of its topics takes a right of its own.
-    WatchLive          [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[PositionsRead, EventsRead, FuelRead]), Read;
+    WatchLive          [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[PositionsRead, EventsRead, FuelRead,
+        VehiclesRead, DriversRead, GeofencesRead, UsersRead]), Read;
+    /// Follow changes of master data; each is told to who may see what was changed.
+    ReadChanges        [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[VehiclesRead, DriversRead, GeofencesRead,
+        UsersRead]), Read;
+    /// See webhooks and their attempts, never their secrets.
+    ReadWebhooks       [SuperAdmin Admin OrgAdmin] With(&[WebhooksRead]), Read;
+    /// Make, change, delete and test webhooks, and have them send again.
+    WriteWebhooks      [SuperAdmin Admin OrgAdmin] With(&[WebhooksWrite]), Write;
     /// Report positions for the trackers of an organization; a tracker reports its own by its own token.
     IngestPositions    [] With(&[PositionsIngest]), Track;
 }

@@ -3,25 +3,25 @@
 use super::entry::{Peer, entry};
 use super::error::AuthError;
 use super::holder::Holder;
-use super::link::{self, Purpose, Redeemed, Standing};
+use super::link::{self, LinkStatus, Purpose, Redeemed};
 use super::service::Auth;
-use super::session::{Door, SignedIn};
+use super::session::{SignInKind, SignedIn};
 use crate::domain::account::AccountStatus;
 use crate::domain::audit::{AuditAction, AuditEntry};
 use crate::domain::system_user::SystemUserStatus;
 use crate::sessions::End;
 use crate::store::session::{self, HolderId};
-use crate::store::sql::is_conflict;
-use crate::store::{account, audit, sign_in_attempt, system_user};
+use crate::store::sql::{Tx, is_conflict};
+use crate::store::{account, audit, change_log, sign_in_attempt, system_user};
 use serde_json::json;
 
 /// The links that set a new password.
 const RESETS: [Purpose; 2] = [Purpose::ResetPassword, Purpose::ResetSystemPassword];
 
 impl Auth {
-    /// The standing of a letter's link, without using it. A link that sets a new password may be asked for as
+    /// The status of a letter's link, without using it. A link that sets a new password may be asked for as
     /// [`Purpose::ResetPassword`], whether it is a person's or a system user's.
-    pub async fn link_standing(&self, token: &str, purpose: Purpose) -> Result<Standing, AuthError> {
+    pub async fn link_status(&self, token: &str, purpose: Purpose) -> Result<LinkStatus, AuthError> {
         let purpose = reset_kind(token, purpose);
         Ok(link::look(&self.db, token, purpose, self.clock.now()).await?)
     }
@@ -46,7 +46,7 @@ impl Auth {
                 after: Some(json!({ "status": after, "emailVerifiedAt": now })),
                 ..entry(AuditAction::VerifyEmail, &holder, request_id, now)
             };
-            audit::insert(tx.on(), &entry).await?;
+            keep(&mut tx, &entry).await?;
         }
         tx.commit().await?;
         Ok(redeemed)
@@ -76,8 +76,8 @@ impl Auth {
             after: Some(json!({ "status": AccountStatus::Active })),
             ..entry(AuditAction::AcceptInvite, &holder, peer.request_id.clone(), now)
         };
-        audit::insert(tx.on(), &entry).await?;
-        let key = Door::People.attempts_key(holder.email());
+        keep(&mut tx, &entry).await?;
+        let key = SignInKind::Account.attempts_key(holder.email());
         sign_in_attempt::succeeded(&mut tx, &key, &peer.address, now.into()).await?;
         let signed_in = self.open_session(&mut tx, holder, now).await?;
         tx.commit().await?;
@@ -95,8 +95,8 @@ impl Auth {
             return Err(AuthError::LinkUsed);
         };
         let (holder, door) = match purpose {
-            Purpose::ResetSystemPassword => (HolderId::System(id), Door::Programs),
-            _ => (HolderId::Account(id), Door::People),
+            Purpose::ResetSystemPassword => (HolderId::System(id), SignInKind::SystemUser),
+            _ => (HolderId::Account(id), SignInKind::Account),
         };
         let found = Holder::find(tx.on(), holder).await?.filter(Holder::is_active);
         let found = found.ok_or(AuthError::LinkExpired)?;
@@ -108,8 +108,7 @@ impl Auth {
         sign_in_attempt::forget(tx.on(), &door.attempts_key(found.email())).await?;
         let entry = entry(AuditAction::ResetPassword, &found, peer.request_id.clone(), now);
         audit::insert(tx.on(), &entry).await?;
-        tx.commit().await?;
-        self.sessions.end_of(id, End::Credential);
+        self.commit_and_end(tx, move |sessions| sessions.end_of(id, End::Credential)).await?;
         Ok(())
     }
 
@@ -138,21 +137,29 @@ impl Auth {
             after: Some(json!({ "email": address })),
             ..entry(AuditAction::VerifyEmail, &Holder::Account(account), request_id, now)
         };
-        audit::insert(tx.on(), &entry).await?;
-        tx.commit().await?;
-        self.sessions.end_of(id, End::Credential);
+        keep(&mut tx, &entry).await?;
+        self.commit_and_end(tx, move |sessions| sessions.end_of(id, End::Credential)).await?;
         Ok(redeemed)
     }
 
     /// Checks the link first, so that invalid links cannot make the server hash passwords.
     async fn require_good(&self, token: &str, purpose: Purpose) -> Result<(), AuthError> {
         match link::look(&self.db, token, purpose, self.clock.now()).await? {
-            Standing::Good(_) => Ok(()),
-            Standing::Used(_) => Err(AuthError::LinkUsed),
-            Standing::Expired => Err(AuthError::LinkExpired),
-            Standing::Unknown => Err(AuthError::NotFound),
+            LinkStatus::Good(_) => Ok(()),
+            LinkStatus::Used(_) => Err(AuthError::LinkUsed),
+            LinkStatus::Expired => Err(AuthError::LinkExpired),
+            LinkStatus::Unknown => Err(AuthError::NotFound),
         }
     }
+}
+
+/// Stores an audit entry, and logs what readers see of it; whoever answers the request has it numbered.
+async fn keep(tx: &mut Tx, entry: &AuditEntry) -> Result<(), AuthError> {
+    audit::insert(tx.on(), entry).await?;
+    if let Some(change) = entry.logged() {
+        change_log::insert(tx, &[change]).await?;
+    }
+    Ok(())
 }
 
 fn reset_kind(token: &str, purpose: Purpose) -> Purpose {

@@ -6,7 +6,8 @@ use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
 use super::access_token::{self, Subject};
-use super::caller::Caller;
+use super::api_keys;
+use super::caller::{Caller, Credential};
 use super::entry::{Peer, session_entry};
 use super::error::AuthError;
 use super::holder::Holder;
@@ -17,11 +18,12 @@ use super::service::Auth;
 use crate::clock;
 use crate::domain::account::email_key;
 use crate::domain::audit::AuditAction;
-use crate::sessions::End;
+use crate::sessions::{End, Sessions};
 use crate::store::one_time_token::{self, Purpose};
 use crate::store::session::{self, Family, HolderId, NewRefreshToken};
 use crate::store::sign_in_attempt::{self, ALL, ALL_FAILURES, Attempts, FAILURES};
 use crate::store::sql::{Db, SqlError, Tx};
+use crate::store::system_user::KeyName;
 use crate::store::{account, audit, system_user};
 
 /// Seconds after which an unused refresh token expires.
@@ -57,24 +59,24 @@ struct Refused {
 
 /// The kind of sign-in.
 #[derive(Clone, Copy)]
-pub(super) enum Door {
-    People,
-    Programs,
+pub(super) enum SignInKind {
+    Account,
+    SystemUser,
 }
 
-impl Door {
+impl SignInKind {
     /// The key that failed sign-ins are counted under: a person's do not lock a system user with the same address.
     pub(super) fn attempts_key(self, email: &str) -> String {
         match self {
-            Self::People => email_key(email),
-            Self::Programs => system_user::attempts_key(email),
+            Self::Account => email_key(email),
+            Self::SystemUser => system_user::attempts_key(email),
         }
     }
 
     async fn find(self, db: &Db, email: &str) -> Result<Option<Holder>, SqlError> {
         Ok(match self {
-            Self::People => account::find_by_email(db.read(), email).await?.map(Holder::Account),
-            Self::Programs => system_user::find_by_email(db.read(), email).await?.map(Holder::System),
+            Self::Account => account::find_by_email(db.read(), email).await?.map(Holder::Account),
+            Self::SystemUser => system_user::find_by_email(db.read(), email).await?.map(Holder::System),
         })
     }
 }
@@ -82,7 +84,7 @@ impl Door {
 impl Auth {
     /// Signs a person in with e-mail and password.
     pub async fn login(&self, email: &str, password: String, peer: &Peer) -> Result<SignedIn, AuthError> {
-        self.login_by(Door::People, email, password, peer).await
+        self.login_by(SignInKind::Account, email, password, peer).await
     }
 
     /// Signs a system user in with e-mail and password.
@@ -92,20 +94,20 @@ impl Auth {
         password: String,
         peer: &Peer,
     ) -> Result<SignedIn, AuthError> {
-        self.login_by(Door::Programs, email, password, peer).await
+        self.login_by(SignInKind::SystemUser, email, password, peer).await
     }
 
     /// Gives the same answer after the same time whether or not the address is known: a password is always hashed.
     async fn login_by(
         &self,
-        door: Door,
+        kind: SignInKind,
         email: &str,
         password: String,
         peer: &Peer,
     ) -> Result<SignedIn, AuthError> {
-        let (key, now) = (door.attempts_key(email), self.clock.now());
+        let (key, now) = (kind.attempts_key(email), self.clock.now());
         let refused = self.count_attempt(&key, peer, now).await?;
-        let holder = door.find(&self.db, email).await?;
+        let holder = kind.find(&self.db, email).await?;
         if let Some(refused) = refused {
             tracing::warn!(client = peer.address, "sign-in refused: too many failures");
             if refused.is_first {
@@ -140,7 +142,7 @@ impl Auth {
         let now = self.clock.now();
         let holder = Holder::find(self.db.read(), HolderId::Account(account)).await?;
         let holder = holder.ok_or(AuthError::Unauthenticated)?;
-        let key = Door::People.attempts_key(holder.email());
+        let key = SignInKind::Account.attempts_key(holder.email());
         if let Some(refused) = self.count_attempt(&key, peer, now).await? {
             return Err(AuthError::TooManyAttempts(refused.wait_seconds));
         }
@@ -238,9 +240,8 @@ impl Auth {
         {
             audit::insert(tx.on(), &session_entry(why, &holder, peer, now)).await?;
         }
-        tx.commit().await?;
-        self.sessions.end_session(family.family_id, End::Credential);
-        Ok(())
+        let end = move |sessions: &Sessions| sessions.end_session(family.family_id, End::Credential);
+        Ok(self.commit_and_end(tx, end).await?)
     }
 
     /// Makes a token that signs an account in once, valid for a day: for the demo and the console.
@@ -264,21 +265,36 @@ impl Auth {
         Ok(signed_in)
     }
 
-    /// The caller that an access token identifies, with current rights.
-    pub async fn caller(&self, access_token: &str) -> Result<Caller, AuthError> {
+    /// The caller that an access token or a key identifies, with current rights.
+    pub async fn caller(&self, token: &str) -> Result<Caller, AuthError> {
         let now = self.clock.now();
-        let subject = self.access_tokens().check(access_token, now).ok_or(AuthError::Unauthenticated)?;
+        if api_keys::is_key(token) {
+            let (caller, _) =
+                api_keys::look_up(&self.db, KeyName::TokenHash(&secret::hash(token)), now).await?;
+            self.api_keys.note_use(&caller, now);
+            return Ok(caller);
+        }
+        let subject = self.access_tokens().check(token, now).ok_or(AuthError::Unauthenticated)?;
         let holder = Holder::signed_in(&self.db, subject.holder, subject.session_id, now).await?;
-        Ok(Caller::of(&holder, subject.session_id, now))
+        Ok(Caller::of(&holder, Credential::Session(subject.session_id), now))
     }
 
-    /// Whether a caller's session is still valid, with the same permissions; sockets check this from time to time.
+    /// Whether a caller's session or key is still valid, with the same permissions; sockets check this from time to
+    /// time.
     pub async fn still_holds(&self, caller: &Caller) -> Result<bool, AuthError> {
         let now = self.clock.now();
-        match Holder::signed_in(&self.db, caller.holder_id(), caller.session_id, now).await {
-            Ok(holder) => {
+        let found = match caller.credential {
+            Credential::Session(id) => Holder::signed_in(&self.db, caller.holder_id(), id, now)
+                .await
+                .map(|holder| Caller::of(&holder, caller.credential, now)),
+            Credential::Key(id) => {
+                api_keys::look_up(&self.db, KeyName::Id(id), now).await.map(|(caller, _)| caller)
+            }
+        };
+        match found {
+            Ok(found) => {
                 let is_subscribed = caller.is_subscribed; // a socket only reads
-                Ok(Caller { is_subscribed, ..Caller::of(&holder, caller.session_id, now) } == *caller)
+                Ok(Caller { is_subscribed, ..found } == *caller)
             }
             Err(AuthError::Store(error)) => Err(AuthError::Store(error)),
             Err(_) => Ok(false),

@@ -23,7 +23,7 @@ pub struct Tickets(Mutex<HashMap<Hash, (Caller, Timestamp)>>);
 impl Tickets {
     /// Issues a ticket for a caller, valid until the instant returned with it. Never costs another caller a ticket.
     pub fn issue(&self, caller: Caller, now: Timestamp) -> Result<(String, Timestamp), AuthError> {
-        let ticket = secret::new("wpk_");
+        let ticket = secret::new("wpw_");
         let ends_at = now.plus_seconds(LIFETIME_SECONDS as f64);
         let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tickets.retain(|_, (_, ends_at)| *ends_at > now);
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(tickets.redeem(&ticket, now), None);
         let (ticket, _) = tickets.issue(caller, now).unwrap();
         assert_eq!(tickets.redeem(&ticket, now.plus_seconds(30.0)), None);
-        assert_eq!(tickets.redeem("wpk_unknown", now), None);
+        assert_eq!(tickets.redeem("wpw_unknown", now), None);
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId};
 
+use super::scope::OrgScope;
 use super::secret;
-use crate::domain::tracker::{TrackerConfig, TrackerStatus};
+use crate::domain::tracker::{SpeedUnit, TrackerConfig, TrackerStatus};
 use crate::store::sql::{Db, SqlError};
 use crate::store::tracker::{self, CredentialRow};
 
@@ -33,6 +34,8 @@ pub struct TrackerCredential {
     pub organization_id: OrganizationId,
     /// Whether it may send.
     pub status: TrackerStatus,
+    /// The unit of its speeds, where its app leaves that open.
+    pub speed_unit: Option<SpeedUnit>,
     /// Days for which its organization keeps positions; older fixes are refused. `None` = for ever.
     pub keep_days: Option<i64>,
     /// The vehicles it was installed in, by start.
@@ -99,6 +102,17 @@ pub(super) async fn find_hashed(
     Ok(assembled(&rows).pop())
 }
 
+/// The tracker of an organization with this id of its own, if it may report.
+pub(super) async fn find_in(
+    db: &Db,
+    scope: OrgScope,
+    unique_id: &str,
+) -> Result<Option<TrackerCredential>, SqlError> {
+    let mut rows = tracker::find_named(db, &scope, &[unique_id]).await?;
+    rows.retain(|row| row.status == TrackerStatus::Active && row.organization_status == "active");
+    Ok(assembled(&rows).into_iter().find(|tracker| tracker.unique_id == unique_id))
+}
+
 /// Assembles trackers from rows, which must be grouped by tracker.
 pub(super) fn assembled(rows: &[CredentialRow]) -> Vec<TrackerCredential> {
     let by_tracker = rows.chunk_by(|one, next| one.id == next.id);
@@ -109,6 +123,7 @@ pub(super) fn assembled(rows: &[CredentialRow]) -> Vec<TrackerCredential> {
             unique_id: first.unique_id.clone(),
             organization_id: OrganizationId(first.organization_id),
             status: first.status,
+            speed_unit: tracker::speed_unit(first.speed_unit.clone()),
             keep_days: first.organization_settings.retention.positions_days,
             installations: rows.iter().filter_map(installation).collect(),
         })

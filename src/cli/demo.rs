@@ -126,7 +126,8 @@ async fn bus_intake(context: &Context, by: &Scoped, name: &str) -> anyhow::Resul
     let created = vehicles::create_vehicle(context, by, body.into()).await?;
     let token = created.tracker.context("the bus has no tracker")?.token;
     let credential = find_tracker(&context.db, &token).await?.context("the tracker's token is unknown")?;
-    Ok(Intake::new(context.live.clone(), Reports::Own(Arc::new(credential))))
+    let reports = Reports::Own(Arc::new(credential));
+    Ok(Intake::new(context.live.clone(), reports, context.report_log.clone()))
 }
 
 /// Reports each fix when it is due, for ever.

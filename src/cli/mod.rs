@@ -2,10 +2,14 @@
 //!
 //! Owns what is shown at the terminal. The code that subcommands start lives elsewhere.
 
+mod backup;
 mod config;
 mod demo;
+mod doctor;
 mod export;
 mod keys;
+mod licences;
+mod manual;
 mod output;
 mod serve;
 mod setting_flags;
@@ -13,9 +17,9 @@ mod transfer;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
-use output::print_all;
+use output::{print_all, with_causes};
 use setting_flags::{DemoArgs, ELSEWHERE, MigrateArgs, ServeArgs};
 use transfer::TransferArgs;
 use waypost::http::openapi::Written;
@@ -55,6 +59,18 @@ pub(crate) enum Command {
     /// Move an embedded store into an empty PostgreSQL database, check that all of it is there, and stop.
     #[command(after_help = ELSEWHERE)]
     Transfer(TransferArgs),
+    /// Back up the store into a new directory, while a server runs or not, and read it back.
+    #[command(after_help = ELSEWHERE)]
+    Backup(backup::BackupArgs),
+    /// Restore a backup into an empty data directory or database, and read it back.
+    #[command(after_help = ELSEWHERE)]
+    Restore(backup::RestoreArgs),
+    /// Look at settings, store, clock, disk, mail, Redis and ports, and tell what is wrong and what to do.
+    #[command(after_help = ELSEWHERE)]
+    Doctor(ServeArgs),
+    /// Tell what a start of this version would do to the store.
+    #[command(after_help = ELSEWHERE)]
+    Upgrade(doctor::UpgradeArgs),
     /// Print what is stored, as CSV; also while a server runs.
     Export(export::Export),
     /// Work on the keys that sign access tokens.
@@ -64,6 +80,12 @@ pub(crate) enum Command {
     Config(ServeArgs),
     /// Print the OpenAPI document and stop.
     Openapi,
+    /// Print what ships in this program and in its page, with versions and licences.
+    Licences,
+    /// Print the completions of a shell.
+    Completions(manual::Completions),
+    /// Print the manual page, or write those of all commands into a directory.
+    Man(manual::Manual),
 }
 
 /// Runs a command to completion.
@@ -73,6 +95,13 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
         Command::Demo(args) => demo::demo(args).await,
         Command::Migrate(args) => migrate(args).await,
         Command::Transfer(args) => transfer::transfer(args).await,
+        Command::Backup(args) => backup::back_up(args).await,
+        Command::Restore(args) => backup::restore(args).await,
+        Command::Doctor(args) => return doctor::doctor(args).await,
+        Command::Upgrade(args) => doctor::upgrade(args).await,
+        Command::Licences => licences::print(),
+        Command::Completions(args) => manual::completions(&args, Cli::command()),
+        Command::Man(args) => manual::man(args, Cli::command()),
         Command::Export(export) => export::run(export).await,
         Command::Keys(keys) => keys::run(keys).await,
         Command::Config(args) => config::config(args),
@@ -88,18 +117,6 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
     }
 }
 
-/// The error and its causes, except those that an earlier error quotes already.
-fn with_causes(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| {
-        let cause = cause.trim_end();
-        match text.as_str() {
-            "" => cause.to_owned(),
-            _ if text.contains(cause) => text,
-            _ => format!("{text}: {cause}"),
-        }
-    })
-}
-
 async fn migrate(args: MigrateArgs) -> anyhow::Result<()> {
     let db = open_and_migrate(&args.settings()?.store()).await?;
     db.close().await;
@@ -110,19 +127,4 @@ async fn migrate(args: MigrateArgs) -> anyhow::Result<()> {
 fn openapi() -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(&Written(&document()))?;
     print_all(&text)
-}
-
-#[cfg(test)]
-mod tests {
-    use anyhow::Context as _;
-
-    use super::*;
-
-    #[test]
-    fn a_cause_is_told_once() {
-        let error = Err::<(), _>(std::io::Error::other("refused"))
-            .context("talking failed: refused")
-            .context("no server");
-        assert_eq!(with_causes(&error.unwrap_err()), "no server: talking failed: refused");
-    }
 }

@@ -6,11 +6,13 @@ use super::setting_flags::ServeArgs;
 use waypost::app::{Application, Ended, stop_signal};
 use waypost::auth::FirstStart;
 use waypost::clock::Clock;
+use waypost::connections::descriptors;
 use waypost::telemetry;
 
 pub(super) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     let settings = args.settings()?;
     telemetry::start(&settings)?;
+    descriptors::raise();
     let application = tokio::select! {
         built = Application::build(settings, Clock::system()) => built?,
         // Nothing needs finishing while it still waits for its store.

@@ -3,10 +3,14 @@
 //!
 //! Knows nothing of what the settings are used for.
 
+mod device_listener;
 mod load;
+mod mqtt_broker;
 mod settings;
 mod value;
 
+pub use device_listener::{DeviceListener, DeviceProtocol};
 pub use load::{ConfigError, InForce, Sources, flags, given_flags, in_force};
+pub use mqtt_broker::{MqttBroker, MqttPayload};
 pub use settings::{Setting, Settings, TABLE};
-pub use value::{AdminListen, LogFormat, Rate, Secret, Sender, SignUp, WebAddress};
+pub use value::{AdminListen, AllowedOrigin, LogFormat, Rate, Secret, Sender, SignUp, WebAddress};

@@ -4,7 +4,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::value::{AdminListen, LogFormat, Rate, Secret, Sender, SignUp, Value, WebAddress};
+use ipnet::IpNet;
+
+use super::device_listener::DeviceListener;
+use super::mqtt_broker::MqttBroker;
+use super::value::{AdminListen, AllowedOrigin, LogFormat, Rate, Secret, Sender, SignUp, Value, WebAddress};
 use crate::store::open;
 
 /// A row of the table of settings.
@@ -23,7 +27,7 @@ pub struct Setting {
 
 /// Whether a type, by its name in the source, hides its value.
 const fn is_secret(of: &str) -> bool {
-    matches!(of.as_bytes(), b"Secret" | b"Option<Secret>")
+    matches!(of.as_bytes(), b"Secret" | b"Option<Secret>" | b"Vec<MqttBroker>")
 }
 
 macro_rules! settings {
@@ -74,7 +78,7 @@ settings! {
     map_hosts: Vec<WebAddress> = "", "Further origins, comma-separated, that the style loads tiles, letters and pictures from";
     map_pmtiles: Option<PathBuf> = "", "PMTiles file under the map, of pictures or of vectors as Protomaps cuts them; this server serves it";
     map_attribution: Option<String> = "", "Who made what is under the map; shown on it";
-    allowed_origins: Vec<String> = "", "Further origins, comma-separated, whose pages may open the live feed";
+    allowed_origins: Vec<AllowedOrigin> = "", "Further origins, comma-separated, whose pages may call /v1 (CORS) and open the live feed, such as https://{host}; * for all";
     sign_up: SignUp = "open", "Whether strangers may make system users and organizations: open or closed";
     smtp_url: Option<Secret> = "", "SMTP server for mail: smtps://user:password@host, or smtp://host:port?tls=required; without one, mail is saved as files in the data directory, mail/*.eml (SMTP_URL works too)";
     mail_from: Sender = "Waypost <waypost@localhost>", "Who mail is from, with a name or without";
@@ -92,8 +96,11 @@ settings! {
     rate_limit: Option<Rate> = "12000/m", "Requests of one account, or of one address that is not signed in: 600/m, 5/s, or off";
     rate_limit_sign_in: Option<Rate> = "60/m", "Sign-ins, sign-ups and requests for mail from one address, searches by licence of one account, or off";
     rate_limit_ingest: Option<Rate> = "off", "Requests of one tracker, or off: its socket is slowed by acknowledgements anyway";
-    waiting_connections: usize = "256", "Connections of one address that may keep the server waiting for a request; one more, and the one that has waited longest is closed. Not counted behind a proxy (client_address_header), which must do so itself";
+    waiting_connections: usize = "256", "Connections of one address that may keep the server waiting for a request; one more, and the one that has waited longest is closed. Behind a proxy (client_address_header) only those of devices are counted: the proxy must do so itself";
     client_address_header: Option<String> = "", "Header in which the reverse proxy in front names the client, such as X-Forwarded-For; its last address counts";
+    device_listeners: Vec<DeviceListener> = "", "Ports for hardware trackers, comma-separated, each of one protocol (teltonika, gt06, h02, queclink) and one organization: teltonika://0.0.0.0:5027/ORGANIZATION; Teltonika by UDP too";
+    mqtt_brokers: Vec<MqttBroker> = "", "Brokers (MQTT) that devices report to, comma-separated, each for one organization and with credentials: mqtts://user:password@host:8883/ORGANIZATION?payload=owntracks&topic=owntracks/+/+; payload may also be traccar or flespi, topic may be repeated, ca=/file.pem names authorities of your own";
+    webhook_networks: Vec<IpNet> = "", "Networks, comma-separated, that webhooks may reach beside the public Internet, by http too: 10.1.0.0/16, 192.168.1.20/32";
     batch_interval: Duration = "25ms", "How long fixes gather after a commit to share the next one; a lone fix is committed at once";
 }
 

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ipnet::IpNet;
+
 /// A value that never appears in a log line or a debug print.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -74,6 +76,34 @@ impl WebAddress {
         let authority = self.0.find("://").map_or(0, |at| at + 3);
         let end = self.0[authority..].find('/').map_or(self.0.len(), |at| authority + at);
         &self.0[..end]
+    }
+}
+
+/// An origin whose pages may use the server, or every origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllowedOrigin(String);
+
+impl AllowedOrigin {
+    /// Scheme, host and port as browsers send them, or `*`. An error completes the sentence "… must be …".
+    pub fn new(text: &str) -> Result<Self, &'static str> {
+        let is_origin = WebAddress::read(text).is_ok_and(|address| address.origin() == text);
+        if is_origin || text == "*" {
+            Ok(Self(text.to_ascii_lowercase()))
+        } else {
+            Err("origins such as https://console.example.org without a path, or *")
+        }
+    }
+
+    /// Whether it is every origin.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        self.0 == "*"
+    }
+
+    /// Whether it is this one.
+    #[must_use]
+    pub fn covers(&self, origin: &str) -> bool {
+        self.is_any() || self.0 == origin
     }
 }
 
@@ -219,6 +249,20 @@ impl Value for WebAddress {
 impl Value for Vec<WebAddress> {
     fn read(text: &str) -> Result<Self, &'static str> {
         Vec::<String>::read(text)?.iter().map(|part| WebAddress::read(part)).collect()
+    }
+}
+
+impl Value for Vec<AllowedOrigin> {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        Vec::<String>::read(text)?.iter().map(|part| AllowedOrigin::new(part)).collect()
+    }
+}
+
+impl Value for Vec<IpNet> {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        let parts = Vec::<String>::read(text)?;
+        let networks: Option<Self> = parts.iter().map(|part| part.parse().ok()).collect();
+        networks.ok_or("networks such as 10.1.0.0/16, fd12::/16 or 192.168.1.20/32")
     }
 }
 

@@ -6,6 +6,8 @@
 //! trackers share that of their carrier. Knows nothing of the requests' content. Sockets leave the HTTP server
 //! together with their connection, and count only towards all connections.
 
+pub mod descriptors;
+
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -18,7 +20,6 @@ use std::time::Duration;
 use actix_http::Protocol;
 use actix_http::error::DispatchError;
 use futures_util::task::AtomicWaker;
-use rustix::process::{Resource, getrlimit};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -35,13 +36,15 @@ static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// All connections.
 #[derive(Clone, Debug)]
-pub struct Connections(Arc<Shared>);
-
-#[derive(Debug)]
-struct Shared {
+pub struct Connections {
+    shared: Arc<Shared>,
     /// Most connections per address that may keep the server waiting; `None` behind a proxy, where all share its
     /// address.
     per_address: Option<usize>,
+}
+
+#[derive(Debug)]
+struct Shared {
     not_for_connections: usize,
     /// Reads how many descriptors the process may have, which can change while it runs.
     limit: fn() -> usize,
@@ -57,13 +60,15 @@ struct Waiting {
     by_address: HashMap<Group, BTreeMap<u64, Arc<Peer>>>,
 }
 
-/// An address, and whether the connections are authenticated and between two requests.
-type Group = (IpAddr, bool);
+/// An address, how many of its connections may wait, and whether these are authenticated and between two requests.
+type Group = (IpAddr, Option<usize>, bool);
 
 /// A connection's other side, shared with the requests on the connection.
 #[derive(Debug)]
 pub struct Peer {
     address: IpAddr,
+    /// Most connections of its address that may keep the server waiting.
+    per_address: Option<usize>,
     connections: Arc<Shared>,
     /// Its key in [`Waiting`]; 0 while it is not there.
     place: AtomicU64,
@@ -90,18 +95,18 @@ enum Stage {
 
 /// Counts a connection as open.
 #[derive(Debug)]
-pub struct Seat(Arc<Shared>);
+pub struct OpenConnection(Arc<Shared>);
 
 /// Takes the peer out of [`Waiting`] when the connection is dropped.
 #[derive(Debug)]
 struct Listed(Arc<Peer>);
 
-/// A connection of the HTTP server, with its seat.
+/// A connection of the HTTP server, with its count.
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
     peer: Listed,
-    seat: Seat,
+    open_connection: OpenConnection,
     silence: Option<Pin<Box<Sleep>>>,
 }
 
@@ -121,37 +126,44 @@ impl Connections {
     #[must_use]
     pub fn new(per_address: Option<usize>) -> Self {
         let open_at_start = std::fs::read_dir("/proc/self/fd").map_or(KEPT_BACK, Iterator::count);
-        Self::limited(per_address, open_at_start + KEPT_BACK, descriptors)
+        Self::limited(per_address, open_at_start + KEPT_BACK, descriptors::limit)
     }
 
     fn limited(per_address: Option<usize>, not_for_connections: usize, limit: fn() -> usize) -> Self {
-        Self(Arc::new(Shared {
-            per_address,
+        let shared = Arc::new(Shared {
             not_for_connections,
             limit,
             open: AtomicUsize::new(0),
             waiting: Mutex::default(),
             silent_until: AtomicU64::new(0),
-        }))
+        });
+        Self { shared, per_address }
+    }
+
+    /// The same connections, for another listener: as many of one address may keep the server waiting there.
+    #[must_use]
+    pub fn bounded_by_address(&self, per_address: usize) -> Self {
+        Self { shared: Arc::clone(&self.shared), per_address: Some(per_address) }
     }
 
     /// Admits a connection to the HTTP server. If there are as many as the process may have, another one that keeps
     /// the server waiting is closed to make room; if there is none, this one is closed.
     pub fn admit(&self, stream: TcpStream) -> Result<Admitted, DispatchError> {
-        let seat = Seat(Arc::clone(&self.0));
-        let others = self.0.open.fetch_add(1, Ordering::Relaxed);
+        let open_connection = OpenConnection(Arc::clone(&self.shared));
+        let others = self.shared.open.fetch_add(1, Ordering::Relaxed);
         let address = stream.peer_addr()?;
-        let most = (self.0.limit)().saturating_sub(self.0.not_for_connections);
+        let most = (self.shared.limit)().saturating_sub(self.shared.not_for_connections);
         // Connections closed to make room still count for a moment.
-        if others >= most && (others >= most + KEPT_BACK / 2 || !self.0.make_room()) {
-            self.0.tell("as many connections as the process may have (ulimit -n); new ones are closed");
+        if others >= most && (others >= most + KEPT_BACK / 2 || !self.shared.make_room()) {
+            self.shared.tell("as many connections as the process may have (ulimit -n); new ones are closed");
             return Err(DispatchError::DisconnectTimeout);
         }
         // A compressed answer is sent in several pieces; each must go out without waiting for the previous one's ACK.
         stream.set_nodelay(true).ok();
         let peer = Arc::new(Peer {
             address: network(address.ip()),
-            connections: Arc::clone(&self.0),
+            per_address: self.per_address,
+            connections: Arc::clone(&self.shared),
             place: AtomicU64::new(0),
             stage: AtomicU8::new(Stage::BetweenRequests as u8),
             is_known: AtomicBool::new(false),
@@ -159,7 +171,7 @@ impl Connections {
             is_closed: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         });
-        let connection = Connection { stream, peer: Listed(peer), seat, silence: None };
+        let connection = Connection { stream, peer: Listed(peer), open_connection, silence: None };
         Ok((connection, Protocol::Http1, Some(address)))
     }
 }
@@ -171,10 +183,6 @@ pub fn network(address: IpAddr) -> IpAddr {
         IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX))),
         v4 => v4,
     }
-}
-
-fn descriptors() -> usize {
-    getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit as usize)
 }
 
 fn now() -> u64 {
@@ -194,9 +202,9 @@ impl Shared {
         let place = waiting.last;
         peer.place.store(place, Ordering::Relaxed);
         let is_known = peer.is_known.load(Ordering::Relaxed) && peer.is(Stage::BetweenRequests);
-        let of_address = waiting.by_address.entry((peer.address, is_known)).or_default();
+        let of_address = waiting.by_address.entry((peer.address, peer.per_address, is_known)).or_default();
         of_address.insert(place, Arc::clone(peer));
-        let one_too_many = !is_known && self.per_address.is_some_and(|most| of_address.len() > most);
+        let one_too_many = !is_known && peer.per_address.is_some_and(|most| of_address.len() > most);
         let closed = one_too_many.then(|| of_address.pop_first()).flatten();
         drop(waiting);
         if let Some((_, peer)) = closed {
@@ -211,7 +219,8 @@ impl Shared {
             return;
         }
         let mut waiting = self.waiting();
-        for group in [(peer.address, false), (peer.address, true)] {
+        for is_known in [false, true] {
+            let group = (peer.address, peer.per_address, is_known);
             if let Some(of_address) = waiting.by_address.get_mut(&group) {
                 of_address.remove(&place);
                 if of_address.is_empty() {
@@ -292,7 +301,7 @@ impl Drop for Handled {
     }
 }
 
-impl Drop for Seat {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::Relaxed);
     }
@@ -317,10 +326,10 @@ impl Connection {
         &self.stream
     }
 
-    /// Takes the stream out of the HTTP server; it counts as open until the seat is dropped.
+    /// Takes the stream out of the HTTP server; it counts as open until the [`OpenConnection`] is dropped.
     #[must_use]
-    pub fn into_parts(self) -> (TcpStream, Seat) {
-        (self.stream, self.seat)
+    pub fn into_parts(self) -> (TcpStream, OpenConnection) {
+        (self.stream, self.open_connection)
     }
 
     /// Ready once the other side has kept the server waiting for too long, or was chosen to make room.

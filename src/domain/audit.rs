@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
-use waypost_actors::model::{OrganizationId, Timestamp};
+use waypost_actors::model::{Change, ChangeKind, ChangedResource, OrganizationId, Timestamp};
 
 use super::words::words;
 
@@ -19,6 +19,8 @@ words!(
         Delete = "delete",
         /// It got a new secret.
         RotateToken = "rotateToken",
+        /// A webhook was to send again.
+        Resend = "resend",
         /// An organization took a driver for itself.
         Lock = "lock",
         /// An organization gave a driver free.
@@ -69,8 +71,56 @@ words!(
         User = "user",
         /// A system user.
         SystemUser = "systemUser",
+        /// A system user's key.
+        ApiKey = "apiKey",
+        /// A webhook.
+        Webhook = "webhook",
     }
 );
+
+impl AuditAction {
+    /// What a reader of the thing sees of it; `None`: nothing.
+    const fn shown(self) -> Option<ChangeKind> {
+        match self {
+            Self::Create => Some(ChangeKind::Created),
+            Self::Delete => Some(ChangeKind::Deleted),
+            Self::Update
+            | Self::Lock
+            | Self::Unlock
+            | Self::Assign
+            | Self::Unassign
+            | Self::CorrectAssignment
+            | Self::RemoveAssignment
+            | Self::AcceptInvite
+            | Self::VerifyEmail => Some(ChangeKind::Updated),
+            Self::RotateToken
+            | Self::Resend
+            | Self::Invite
+            | Self::ResetPassword
+            | Self::SignIn
+            | Self::SignInFailed
+            | Self::SignInRefused
+            | Self::SignOut
+            | Self::ReuseToken => None,
+        }
+    }
+}
+
+impl AuditResource {
+    /// How the log of changes names it; `None`: it has no part in that.
+    const fn logged(self) -> Option<ChangedResource> {
+        match self {
+            Self::Organization => Some(ChangedResource::Organization),
+            Self::Vehicle => Some(ChangedResource::Vehicle),
+            Self::Tracker => Some(ChangedResource::Tracker),
+            Self::Geofence => Some(ChangedResource::Geofence),
+            Self::Driver => Some(ChangedResource::Driver),
+            Self::User => Some(ChangedResource::User),
+            Self::SystemUser => Some(ChangedResource::SystemUser),
+            Self::ApiKey | Self::Webhook => None,
+        }
+    }
+}
 
 /// A change, as it is remembered.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -101,6 +151,21 @@ pub struct AuditEntry {
     pub after: Option<Value>,
     /// When.
     pub occurred_at: Timestamp,
+}
+
+impl AuditEntry {
+    /// The row of the log of changes, without its number; `None` if nobody who reads the thing sees a difference.
+    #[must_use]
+    pub fn logged(&self) -> Option<Change> {
+        Some(Change {
+            sequence: 0,
+            organization_id: self.organization_id,
+            resource: self.resource.logged()?,
+            resource_id: self.resource_id,
+            kind: self.action.shown()?,
+            changed_at: self.occurred_at,
+        })
+    }
 }
 
 /// Filters audit entries. Empty lists and `None` let everything through.

@@ -81,20 +81,24 @@ impl<B: Body> Params<B> {
         read(&merged(defaults.into(), &self.json, B::WHOLE), check)
     }
 
-    /// Reads a PUT of `resource`, of which `said` is the part that may be changed: absent members stay, null clears.
-    pub fn changed(self, resource: &impl Serialize, said: &impl Serialize) -> Result<B, Vec<FieldError>> {
-        self.changed_if(resource, said, |_| ())
+    /// Reads a PUT of `resource`; `attributes` is the part of it that may be changed. Absent members stay, null clears.
+    pub fn changed(
+        self,
+        resource: &impl Serialize,
+        attributes: &impl Serialize,
+    ) -> Result<B, Vec<FieldError>> {
+        self.changed_if(resource, attributes, |_| ())
     }
 
     /// Reads a PUT as [`Params::changed`] does, unless `check` finds further problems.
     pub fn changed_if(
         self,
         resource: &impl Serialize,
-        said: &impl Serialize,
+        attributes: &impl Serialize,
         check: impl FnOnce(&mut Members<'_>),
     ) -> Result<B, Vec<FieldError>> {
         let (json, problems) = writable(self.json, &json!(resource), B::READ_ONLY, B::DERIVED);
-        all_problems(problems, read(&merged(json!(said), &json, B::WHOLE), check))
+        all_problems(problems, read(&merged(json!(attributes), &json, B::WHOLE), check))
     }
 }
 

@@ -3,7 +3,7 @@
 //! A person (names, date of birth, licence) belongs to the platform. A profile (contact details, papers, notes)
 //! belongs to the organization that wrote it, and no other organization ever reads it. The organization that holds
 //! the lock keeps the driver; without a lock, the one that created the driver does. Only the keeper sees and edits
-//! the whole person. An organization without a profile sees a [`DriverStub`] at most. [`Seen`] keeps the two apart,
+//! the whole person. An organization without a profile sees a [`DriverStub`] at most. [`VisibleDriver`] keeps the two apart,
 //! so that no code can show a driver by mistake.
 
 use serde::Serialize;
@@ -64,7 +64,7 @@ body!(
 );
 
 body!(
-    /// What may be said of a driver.
+    /// The attributes of a driver that a client sets.
     pub struct DriverIn {
         /// Who they are.
         ..person: Person;
@@ -83,7 +83,7 @@ body!(
         /// Whether the organization holds them from the start (default); `false` offers them to any organization that knows
         /// the licence.
         lock "lock": optional bool, by(flag);
-        /// What is said of them.
+        /// Their attributes.
         ..driver: DriverIn;
     }
 );
@@ -129,9 +129,9 @@ pub struct Lock {
 pub struct Driver {
     /// Which.
     pub id: DriverId,
-    /// What was said of them.
+    /// Their attributes.
     #[serde(flatten)]
-    pub said: DriverIn,
+    pub attributes: DriverIn,
     /// Whether the organization keeps the driver: it holds the lock, or made a driver whom nobody holds. Else it cannot
     /// assign the driver or change who they are, and does not see date of birth and licence.
     pub kept: bool,
@@ -181,7 +181,7 @@ pub struct LockStub {
 
 /// A driver in the form an organization may see.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Seen {
+pub enum VisibleDriver {
     /// For an organization with a profile.
     Own(Box<Driver>),
     /// Of an organization without a profile that may know the driver exists.
@@ -275,14 +275,14 @@ mod tests {
             "phone": "+49 1", "employeeCode": "E7", "notes": "n",
             "license": { "number": "AB-12 3", "country": "ES", "categories": ["B", "CE"], "expiresAt": "2030-01-01" },
             "documents": [{ "id": Uuid::nil(), "type": "hazmat", "expiresAt": "2027-01-01" }] });
-        let said = Params::<DriverIn>::from(body.clone()).made_if(born_by(today)).unwrap();
-        assert_eq!(json!(said), body);
+        let attributes = Params::<DriverIn>::from(body.clone()).made_if(born_by(today)).unwrap();
+        assert_eq!(json!(attributes), body);
         assert_eq!(
-            (said.person.search_key(), said.profile.search_key()),
+            (attributes.person.search_key(), attributes.profile.search_key()),
             ("ana ruiz".into(), "+49 1 e7".into())
         );
         let named = json!({ "firstName": "Ana", "lastName": "Ruiz" });
-        assert_eq!(json!(said.person.named()), named);
+        assert_eq!(json!(attributes.person.named()), named);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::rules::read_rules;
 use super::shape::read_shape;
 
 body!(
-    /// What may be said of a geofence.
+    /// The attributes of a geofence that a client sets.
     pub struct GeofenceIn {
         /// 1 to 120 characters.
         name "name": required String, text(1..=120);
@@ -34,11 +34,11 @@ body!(
 
 body!(
     /// What a body says of a geofence.
-    pub struct GeofenceSaid {
+    pub struct UpdateGeofence {
         /// From when the version holds: absent = its creation or change, null = always.
         effective_from "effectiveFrom": patch Timestamp, by(instant);
         /// The lasting part.
-        ..said: GeofenceIn;
+        ..attributes: GeofenceIn;
     }
     WHOLE: &["shape"];
     READ_ONLY: &["id", "organizationId", "createdAt", "updatedAt"];
@@ -52,10 +52,10 @@ body!(
         organization_id "organizationId": optional OrganizationId, by(id);
         /// From when it is in force: absent = now, null = always, for imported history and replays.
         effective_from "effectiveFrom": patch Timestamp, by(instant);
-        /// What is said of it.
+        /// Its attributes.
         ..geofence: GeofenceIn;
     }
-    WHOLE: GeofenceSaid::WHOLE;
+    WHOLE: UpdateGeofence::WHOLE;
 );
 
 /// A geofence.
@@ -66,9 +66,9 @@ pub struct Geofence {
     pub id: GeofenceId,
     /// Whose.
     pub organization_id: OrganizationId,
-    /// What was said of it.
+    /// Its attributes.
     #[serde(flatten)]
-    pub said: GeofenceIn,
+    pub attributes: GeofenceIn,
     /// The present version holds for fixes recorded from this instant on; null = always. Absent in a
     /// POST: its creation. Absent in a PUT that changes the fence: the change.
     pub effective_from: Option<Timestamp>,
@@ -91,34 +91,34 @@ impl Geofence {
         Fence {
             id: self.id,
             organization_id: self.organization_id,
-            name: self.said.name.clone(),
+            name: self.attributes.name.clone(),
             versions: vec![FenceVersion {
                 version: self.version,
                 effective_from: self.effective_from,
                 changed_at,
-                active: self.said.enabled && !is_deleted,
+                active: self.attributes.enabled && !is_deleted,
                 deleted: is_deleted,
-                shape: self.said.shape.clone(),
-                rules: self.said.rules,
+                shape: self.attributes.shape.clone(),
+                rules: self.attributes.rules,
             }],
         }
     }
 
     /// Whether changing to `new` makes a new version.
     #[must_use]
-    pub fn is_changed_by(&self, new: &GeofenceSaid) -> bool {
+    pub fn is_changed_by(&self, new: &UpdateGeofence) -> bool {
         let effect = match new.effective_from {
             Patch::Keep => false,
             Patch::Set(from) => from != self.effective_from,
         };
-        let (old, new) = (&self.said, &new.said);
+        let (old, new) = (&self.attributes, &new.attributes);
         effect || old.shape != new.shape || old.rules != new.rules || old.enabled != new.enabled
     }
 }
 
-impl From<CreateGeofence> for GeofenceSaid {
+impl From<CreateGeofence> for UpdateGeofence {
     fn from(CreateGeofence { effective_from, geofence, .. }: CreateGeofence) -> Self {
-        Self { effective_from, said: geofence }
+        Self { effective_from, attributes: geofence }
     }
 }
 

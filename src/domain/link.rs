@@ -1,5 +1,7 @@
 //! Single-use links, and the letters that carry them.
 
+use waypost_actors::words::UnknownWord;
+
 use super::words::words;
 
 words!(
@@ -31,6 +33,8 @@ words!(
         AddressChanged = "addressChanged",
         /// That somebody signs up with an address that has an account.
         SignUpAgain = "signUpAgain",
+        /// That a webhook is sent nothing more.
+        WebhookDisabled = "webhookDisabled",
     }
 );
 
@@ -55,9 +59,9 @@ impl LetterKind {
 }
 
 impl TryFrom<String> for LetterKind {
-    type Error = String;
+    type Error = UnknownWord;
 
-    fn try_from(word: String) -> Result<Self, String> {
+    fn try_from(word: String) -> Result<Self, UnknownWord> {
         let notice = Notice::try_from(word.clone()).map(Self::Notice);
         notice.or_else(|_| Purpose::try_from(word).map(Self::Link))
     }

@@ -36,7 +36,7 @@ words!(
 );
 
 body!(
-    /// What may be said of an organization.
+    /// The attributes of an organization that a client sets.
     pub struct OrganizationIn {
         /// 1 to 120 characters.
         name "name": required String, text(1..=120);
@@ -62,7 +62,7 @@ body!(
     pub struct CreateOrganization {
         /// Its first orgAdmin, invited when the organization becomes active.
         admin "admin": required FirstAdminIn, part(FirstAdminIn::read);
-        /// What is said of it.
+        /// Its attributes.
         ..organization: OrganizationIn;
     }
 );
@@ -84,7 +84,7 @@ body!(
     pub struct UpdateOrganization {
         /// Operators set it to `active` or `inactive`.
         status "status": given OrganizationStatus, word;
-        /// What is said of it.
+        /// Its attributes.
         ..organization: OrganizationIn;
     }
     READ_ONLY: OrganizationIn::READ_ONLY;
@@ -107,9 +107,9 @@ pub struct Organization {
     /// How it was activated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activation_method: Option<ActivationMethod>,
-    /// What was said of it.
+    /// Its attributes.
     #[serde(flatten)]
-    pub said: OrganizationIn,
+    pub attributes: OrganizationIn,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -221,12 +221,12 @@ mod tests {
 
     #[test]
     fn settings_name_every_fault() {
-        let said = json!({
+        let attributes = json!({
             "name": "Test", "slug": "Test!", "contactEmail": "a@b.de",
             "settings": { "timezone": "Mars/Olympus", "locale": "?", "offlineAfterSeconds": 1,
                 "geofenceDefaults": { "exitMarginMeters": -1 }, "retention": null },
         });
-        let problems = made(&said).unwrap_err();
+        let problems = made(&attributes).unwrap_err();
         let pointers: Vec<&str> = problems.iter().map(|p| p.pointer.as_str()).collect();
         for wanted in [
             "/slug",

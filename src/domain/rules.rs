@@ -32,8 +32,8 @@ pub fn read_rules(rules: &mut Members<'_>) -> Option<Rules> {
 
 /// The given value, or the one that turns the rule off. Merged members are never absent, and an unreadable one has
 /// been noted as a problem, so its value does not matter.
-fn or_off<T>(said: Patch<Option<T>>, off: T) -> Option<T> {
-    match said {
+fn or_off<T>(given: Patch<Option<T>>, off: T) -> Option<T> {
+    match given {
         Patch::Set(Some(value)) => Some(value),
         Patch::Set(None) => Some(off),
         Patch::Keep => None,

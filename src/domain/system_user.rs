@@ -37,6 +37,10 @@ words!(
         PositionsIngest = "positions:ingest",
         /// Read the organization's users.
         UsersRead = "users:read",
+        /// Read webhooks and their attempts.
+        WebhooksRead = "webhooks:read",
+        /// Make and change webhooks, which are sent what the other scopes read.
+        WebhooksWrite = "webhooks:write",
     }
 );
 
@@ -67,7 +71,7 @@ pub struct SystemUser {
     pub email: String,
     /// What may be changed of it.
     #[serde(flatten)]
-    pub said: SystemUserIn,
+    pub attributes: SystemUserIn,
     /// How it stands: may be set to `active` or `disabled`.
     pub status: SystemUserStatus,
     /// When its address was verified.
@@ -83,7 +87,7 @@ pub struct SystemUser {
 }
 
 body!(
-    /// What may be said of a system user.
+    /// The attributes of a system user that a client sets.
     #[derive(Eq)]
     pub struct SystemUserIn {
         /// What it is called, 1 to 120 characters.
@@ -115,7 +119,7 @@ body!(
         /// `active` (also after it was locked) or `disabled`.
         status "status": given SystemUserStatus, word;
         /// The rest.
-        ..said: SystemUserIn;
+        ..attributes: SystemUserIn;
         /// A new password, which ends its sessions.
         password "password": given String, by(any_text, format = Password, min_length = 12, max_length = 128);
     }
@@ -163,6 +167,18 @@ impl Scopes {
     #[must_use]
     pub fn contains(&self, scope: Scope) -> bool {
         self.0.contains(&scope)
+    }
+
+    /// Those that are not among others, as words.
+    #[must_use]
+    pub fn without(&self, others: &Self) -> Vec<&'static str> {
+        self.0.iter().filter(|scope| !others.contains(**scope)).map(|scope| scope.as_str()).collect()
+    }
+
+    /// Those that are among others too.
+    #[must_use]
+    pub fn within(&self, others: &Self) -> Self {
+        Self(self.0.iter().copied().filter(|scope| others.contains(*scope)).collect())
     }
 }
 

@@ -24,6 +24,18 @@ words!(
     }
 );
 
+words!(
+    /// A unit of speed.
+    SpeedUnit {
+        /// Kilometres per hour.
+        KilometersPerHour = "kmh",
+        /// Metres per second.
+        MetersPerSecond = "ms",
+        /// Knots.
+        Knots = "knots",
+    }
+);
+
 /// How often a tracker should report: what its vehicle says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -57,7 +69,7 @@ pub struct Stay {
 }
 
 body!(
-    /// What may be said of a tracker.
+    /// The attributes of a tracker that a client sets.
     pub struct TrackerIn {
         /// The device's own id (IMEI, say), 1 to 64 characters without spaces; unique on the platform.
         unique_id "uniqueId": required String, by(unique_id, pattern = r"^[^\s\x00-\x1f\x7f-\x9f]{1,64}$");
@@ -65,6 +77,9 @@ body!(
         model "model": optional String, text(1..=60);
         /// Whether it may send fixes.
         status "status": required TrackerStatus, word, or TrackerStatus::Active;
+        /// The unit of its speeds, where its app leaves that open: `speed` of the OsmAnd form, `vel` of OwnTracks. Absent: what
+        /// the protocol says, knots and km/h.
+        speed_unit "speedUnit": optional SpeedUnit, word;
         /// Where it sat when, by start. Sending it replaces the whole history; to move the tracker
         /// now, send `vehicleId` instead.
         installations "installations": required Vec<Stay>, deep(read_stays), or Vec::<Stay>::new();
@@ -79,7 +94,7 @@ body!(
         organization_id "organizationId": optional OrganizationId, by(id);
         /// The vehicle it sits in, from ever.
         vehicle_id "vehicleId": patch VehicleId, by(id);
-        /// What is said of it.
+        /// Its attributes.
         ..tracker: TrackerIn;
     }
     WHOLE: TrackerIn::WHOLE;
@@ -90,7 +105,7 @@ body!(
     pub struct UpdateTracker {
         /// Moves it there now; null takes it out of its vehicle.
         vehicle_id "vehicleId": patch VehicleId, by(id);
-        /// What is said of it.
+        /// Its attributes.
         ..tracker: TrackerIn;
     }
     WHOLE: TrackerIn::WHOLE;
@@ -107,9 +122,9 @@ pub struct Tracker {
     pub organization_id: OrganizationId,
     /// The vehicle it sits in now. May be sent: moves the tracker there now, null takes it out.
     pub vehicle_id: Option<VehicleId>,
-    /// What was said of it.
+    /// Its attributes.
     #[serde(flatten)]
-    pub said: TrackerIn,
+    pub attributes: TrackerIn,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -120,7 +135,13 @@ impl TrackerIn {
     /// A tracker with defaults for everything but its id.
     #[must_use]
     pub const fn of(unique_id: String) -> Self {
-        Self { unique_id, model: None, status: TrackerStatus::Active, installations: Vec::new() }
+        Self {
+            unique_id,
+            model: None,
+            status: TrackerStatus::Active,
+            speed_unit: None,
+            installations: Vec::new(),
+        }
     }
 
     /// The vehicle it is installed in now.
@@ -223,17 +244,17 @@ mod tests {
 
     #[test]
     fn the_first_stay_has_an_open_start_and_a_move_closes_it() {
-        let mut said = TrackerIn::of("x".to_owned());
-        said.move_to(Some(vehicle(1)), NOW);
-        assert_eq!(said.installations, [Stay { vehicle_id: vehicle(1), from: None, to: None }]);
-        said.move_to(Some(vehicle(1)), NOW.plus_seconds(1.0));
-        assert_eq!(said.installations.len(), 1);
-        said.move_to(Some(vehicle(2)), NOW.plus_seconds(2.0));
-        said.move_to(None, NOW.plus_seconds(3.0));
-        assert_eq!(said.vehicle_id(), None);
-        assert_eq!(said.installations[0].to, Some(NOW.plus_seconds(2.0)));
-        assert_eq!(said.installations[1].from, Some(NOW.plus_seconds(2.0)));
-        assert_eq!(said.installations[1].to, Some(NOW.plus_seconds(3.0)));
+        let mut attributes = TrackerIn::of("x".to_owned());
+        attributes.move_to(Some(vehicle(1)), NOW);
+        assert_eq!(attributes.installations, [Stay { vehicle_id: vehicle(1), from: None, to: None }]);
+        attributes.move_to(Some(vehicle(1)), NOW.plus_seconds(1.0));
+        assert_eq!(attributes.installations.len(), 1);
+        attributes.move_to(Some(vehicle(2)), NOW.plus_seconds(2.0));
+        attributes.move_to(None, NOW.plus_seconds(3.0));
+        assert_eq!(attributes.vehicle_id(), None);
+        assert_eq!(attributes.installations[0].to, Some(NOW.plus_seconds(2.0)));
+        assert_eq!(attributes.installations[1].from, Some(NOW.plus_seconds(2.0)));
+        assert_eq!(attributes.installations[1].to, Some(NOW.plus_seconds(3.0)));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::locale::{language_tag, timezone};
 use super::members::{any_text, email, id};
 
 body!(
-    /// What may be said of a user.
+    /// The attributes of a user that a client sets.
     #[derive(Eq)]
     pub struct UserIn {
         /// What they sign in with; unique on the whole platform, whatever its case.
@@ -37,7 +37,7 @@ body!(
 body!(
     /// A new user.
     pub struct CreateUser {
-        /// What is said of them.
+        /// Their attributes.
         ..user: UserIn;
         /// Operators name the organization of whom they make; without one they make an operator.
         organization_id "organizationId": optional OrganizationId, by(id);
@@ -49,7 +49,7 @@ body!(
     pub struct UpdateUser {
         /// `disabled`, `active` or `invited`.
         status "status": given AccountStatus, word;
-        /// What is said of them.
+        /// Their attributes.
         ..user: UserIn;
         /// One's own password, to change one's own address.
         current_password "currentPassword": optional String, by(any_text, format = Password, max_length = 1024);
@@ -67,9 +67,9 @@ pub struct User {
     /// Their organization; platform operators have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub organization_id: Option<OrganizationId>,
-    /// What is said of them.
+    /// Their attributes.
     #[serde(flatten)]
-    pub said: UserIn,
+    pub attributes: UserIn,
     /// Whether they can sign in. An administrator sets `disabled`, and from there `active` or, for one
     /// who never accepted the invitation, `invited`. `locked` ends by itself, or by setting `active`.
     pub status: AccountStatus,
@@ -141,7 +141,7 @@ impl UserIn {
 impl User {
     /// The user without members that change by themselves; the ETag is computed from this.
     #[must_use]
-    pub fn settled(&self) -> Self {
+    pub fn etag_basis(&self) -> Self {
         let status = if self.status == AccountStatus::Locked { AccountStatus::Active } else { self.status };
         Self { last_login_at: None, status, ..self.clone() }
     }

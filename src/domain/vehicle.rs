@@ -128,7 +128,7 @@ impl Tracking {
 }
 
 body!(
-    /// What may be said of a vehicle.
+    /// The attributes of a vehicle that a client sets.
     pub struct VehicleIn {
         /// 1 to 120 characters.
         name "name": required String, text(1..=120);
@@ -165,7 +165,7 @@ body!(
         organization_id "organizationId": optional OrganizationId, by(id);
         /// A new tracker to install in it.
         tracker "tracker": optional NewTrackerIn, part(NewTrackerIn::read);
-        /// What is said of it.
+        /// Its attributes.
         ..vehicle: VehicleIn;
     }
     WHOLE: VehicleIn::WHOLE;
@@ -187,9 +187,9 @@ pub struct Vehicle {
     pub id: VehicleId,
     /// Whose.
     pub organization_id: OrganizationId,
-    /// What was said of it.
+    /// Its attributes.
     #[serde(flatten)]
-    pub said: VehicleIn,
+    pub attributes: VehicleIn,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -208,13 +208,13 @@ impl Vehicle {
         waypost_actors::model::Vehicle {
             id: self.id,
             organization_id: self.organization_id,
-            name: self.said.name.clone(),
+            name: self.attributes.name.clone(),
             out_of_service,
             calibrations,
             limits: VehicleLimits {
-                max_speed_kmh: self.said.tracking.max_speed_kmh,
-                max_accuracy_meters: self.said.tracking.max_accuracy_meters,
-                overspeed_kmh: self.said.tracking.overspeed_kmh,
+                max_speed_kmh: self.attributes.tracking.max_speed_kmh,
+                max_accuracy_meters: self.attributes.tracking.max_accuracy_meters,
+                overspeed_kmh: self.attributes.tracking.overspeed_kmh,
             },
         }
     }

@@ -103,15 +103,15 @@ pub fn lift_tank(body: &mut Value) {
     const TANK: &str = "tankCapacityLiters";
     let Some(fuel) = body.get_mut("fuel").and_then(Value::as_object_mut) else { return };
     let sensor = |fuel: &mut Map<String, Value>| fuel.get_mut("sensor")?.as_object_mut()?.remove(TANK);
-    let Some(said) = sensor(fuel) else { return };
+    let Some(sensor_tank) = sensor(fuel) else { return };
     match fuel.get(TANK) {
         None => {
-            fuel.insert(TANK.to_owned(), said);
+            fuel.insert(TANK.to_owned(), sensor_tank);
         }
-        Some(tank) if *tank == said => {}
+        Some(tank) if *tank == sensor_tank => {}
         Some(_) => {
             if let Some(sensor) = fuel.get_mut("sensor").and_then(Value::as_object_mut) {
-                sensor.insert(TANK.to_owned(), said);
+                sensor.insert(TANK.to_owned(), sensor_tank);
             }
         }
     }

@@ -13,8 +13,8 @@ use super::occupancy::{InsideOut, LeftOut, OccupancyOut, inside};
 
 /// Changes waiting for the next delta.
 #[derive(Default)]
-pub(super) struct Changes {
-    vehicles: BTreeMap<VehicleId, Change>,
+pub(super) struct PendingDelta {
+    vehicles: BTreeMap<VehicleId, VehicleChange>,
     crossings: BTreeMap<(GeofenceId, VehicleId), Option<InsideOut>>,
     removes: HashSet<VehicleId>,
     /// Vehicles within the box; only kept when there is one.
@@ -23,7 +23,7 @@ pub(super) struct Changes {
 
 /// A vehicle's latest change.
 #[derive(Clone)]
-pub(super) enum Change {
+pub(super) enum VehicleChange {
     /// It was seen at a position that may not be stored yet.
     Seen(Arc<ProvisionalPosition>),
     /// A commit changed it.
@@ -42,12 +42,12 @@ pub(super) struct Known {
 
 /// The content of one delta.
 pub(super) struct Delta {
-    pub(super) vehicles: Vec<Change>,
+    pub(super) vehicles: Vec<VehicleChange>,
     pub(super) removes: Vec<VehicleId>,
     pub(super) occupancy: OccupancyOut,
 }
 
-impl Change {
+impl VehicleChange {
     /// The vehicle and its organization.
     pub(super) fn of(&self) -> (VehicleId, OrganizationId) {
         match self {
@@ -72,7 +72,7 @@ impl Known {
     }
 }
 
-impl Changes {
+impl PendingDelta {
     /// Starts from a snapshot that showed these vehicles.
     pub(super) fn from_snapshot(shown: impl Iterator<Item = VehicleId>, filter: &Filter) -> Self {
         let shown = if filter.has_box() { shown.collect() } else { HashSet::new() };
@@ -91,13 +91,18 @@ impl Changes {
         }
         if filter.shows(update.state.fuel.is_some()) {
             let seen = match self.vehicles.get(&vehicle) {
-                Some(Change::Seen(seen) | Change::Both(_, seen)) if seen.order > update.order => Some(seen),
+                Some(VehicleChange::Seen(seen) | VehicleChange::Both(_, seen))
+                    if seen.order > update.order =>
+                {
+                    Some(seen)
+                }
                 _ => update.provisional.as_ref(),
             };
             let update = Arc::clone(update);
             self.put(
                 vehicle,
-                seen.cloned().map_or(Change::Committed(update.clone()), |s| Change::Both(update, s)),
+                seen.cloned()
+                    .map_or(VehicleChange::Committed(update.clone()), |s| VehicleChange::Both(update, s)),
                 filter,
             );
         }
@@ -120,10 +125,10 @@ impl Changes {
         {
             let vehicle = provisional.vehicle_id;
             let change = match self.vehicles.remove(&vehicle) {
-                Some(Change::Committed(update) | Change::Both(update, _)) => {
-                    Change::Both(update, Arc::clone(provisional))
+                Some(VehicleChange::Committed(update) | VehicleChange::Both(update, _)) => {
+                    VehicleChange::Both(update, Arc::clone(provisional))
                 }
-                Some(Change::Seen(_)) | None => Change::Seen(Arc::clone(provisional)),
+                Some(VehicleChange::Seen(_)) | None => VehicleChange::Seen(Arc::clone(provisional)),
             };
             self.put(vehicle, change, filter);
         }
@@ -136,7 +141,7 @@ impl Changes {
         self.removes.insert(vehicle);
     }
 
-    fn put(&mut self, vehicle: VehicleId, change: Change, filter: &Filter) {
+    fn put(&mut self, vehicle: VehicleId, change: VehicleChange, filter: &Filter) {
         if change.fix().is_none_or(|fix| filter.place(fix.place)) {
             self.vehicles.insert(vehicle, change);
             self.removes.remove(&vehicle);

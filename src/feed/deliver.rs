@@ -1,27 +1,30 @@
-//! Delivery to a subscription: its snapshot, the events it missed, events as they come, and deltas.
+//! Delivery to a subscription: its snapshot, what it missed of the log, what comes, and deltas.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
-use waypost_actors::ports::StoreError;
+use tokio::time::{Instant, timeout};
+use waypost_actors::model::Change;
 use waypost_actors::watch::{CommittedRecord, News, PositionBatch, Update};
 
 use super::changes::Delta;
-use super::ending::{Close, Stop, ended};
+use super::ending::{Close, Stop, ended, store_away};
 use super::filter::Filter;
 use super::occupancy::OccupancyOut;
+use super::outlet::Telling;
 use super::protocol::{ResetReason, Say, Subscribe};
 use super::session::{Socket, Step};
-use super::subscription::{Subscription, encoded};
+use super::subscription::{Entry, Subscription, encoded};
 use super::wire::PART;
 use super::{cursor, wire};
 use crate::auth::Sees;
+use crate::domain::change::ShownChange;
 use crate::sessions::End;
-use crate::socket::Frame;
 
-/// Events per read from the log.
+/// Entries per read from the log.
 const LOG_PAGE: i64 = 500;
+/// The store has this long to tell what a changed thing looks like now.
+const SHOWN_WITHIN: Duration = Duration::from_secs(10);
 
 impl Socket {
     pub(super) async fn begin(&mut self, asked: &Subscribe, filter: Filter) -> Step {
@@ -67,37 +70,44 @@ impl Socket {
         Ok(())
     }
 
-    /// Sends the events of the log between those sent and those the watch will bring.
+    /// Sends the entries of the log between those sent and those the watch will bring.
     pub(super) async fn catch_up(&mut self, index: usize) -> Step {
         while self.subscriptions[index].is_behind() {
-            let (events, next) = self.logged(index).await?;
-            for event in events {
-                self.event(index, &event).await?;
-            }
+            let (entries, next) = self.logged(index).await?;
+            self.tell(index, entries).await?;
             let subscription = &mut self.subscriptions[index];
             subscription.next_sequence = subscription.next_sequence.max(next);
         }
         Ok(())
     }
 
-    /// The next events of the log, and the number up to which there are no others.
-    async fn logged(&self, index: usize) -> Result<(Vec<Arc<CommittedRecord>>, i64), Stop> {
+    /// The next entries of the log, and the number up to which there are no others.
+    async fn logged(&self, index: usize) -> Result<(Vec<Entry>, i64), Stop> {
         let subscription = &self.subscriptions[index];
         let (audience, from, until) =
             (subscription.audience(), subscription.next_sequence, subscription.watch.next_sequence);
-        let away = |error: StoreError| Stop::Close(Close(1013, "storeAway", error.to_string()));
-        let mut records = match subscription.filter.interest.any_records() {
-            true => self.feed.log.records_from(audience, from, LOG_PAGE).await.map_err(away)?,
+        let (log, interest) = (&self.feed.log, &subscription.filter.interest);
+        let mut records = match interest.any_records() {
+            true => log.records_from(audience, from, LOG_PAGE).await.map_err(store_away)?,
             false => Vec::new(),
         };
-        // After a full page, events beyond its last number are unknown.
-        let is_full = records.len() >= LOG_PAGE as usize;
-        let last = records.last().filter(|_| is_full).map(|record| record.sequence + 1);
-        let next = last.map_or(until, |last| last.min(until));
+        let mut changes = match interest.changes {
+            true => log.changes_from(audience, from, LOG_PAGE).await.map_err(store_away)?,
+            false => Vec::new(),
+        };
+        // What lies beyond the last number of a full page is unknown.
+        let known = |read: usize, last: Option<i64>| match last {
+            Some(last) if read >= LOG_PAGE as usize => last + 1,
+            _ => until,
+        };
+        let of_records = known(records.len(), records.last().map(|record| record.sequence));
+        let of_changes = known(changes.len(), changes.last().map(|change| change.sequence));
+        let next = of_records.min(of_changes).min(until);
         records.retain(|record| record.sequence < next);
+        changes.retain(|change| change.sequence < next);
         let records: Vec<_> =
             records.into_iter().map(|record| Arc::new(CommittedRecord::new(record))).collect();
-        Ok((subscription.unseen(&records), next))
+        Ok((subscription.unseen(&records, &changes), next))
     }
 
     pub(super) async fn news(&mut self, index: usize, news: News) -> Step {
@@ -112,8 +122,9 @@ impl Socket {
     }
 
     async fn seen(&mut self, index: usize, seen: &[Arc<PositionBatch>]) -> Step {
+        let takes_frames = self.takes_frames();
         let subscription = &mut self.subscriptions[index];
-        if !subscription.tells_as_it_is(seen) {
+        if !takes_frames || !subscription.tells_as_it_is(seen) {
             subscription.see(seen);
             return Ok(());
         }
@@ -127,20 +138,33 @@ impl Socket {
     }
 
     async fn update(&mut self, index: usize, update: &Update) -> Step {
-        for event in self.subscriptions[index].take(update) {
-            self.event(index, &event).await?;
+        let entries = self.subscriptions[index].take(update);
+        self.tell(index, entries).await
+    }
+
+    async fn tell(&mut self, index: usize, entries: Vec<Entry>) -> Step {
+        for entry in entries {
+            let (kind, body) = match &entry {
+                Entry::Record(told) => ("event", encoded(told, self.subscriptions[index].filter.sees)),
+                Entry::Change(change) => match self.shown(*change).await? {
+                    Some(shown) => ("change", wire::json(&shown).into()),
+                    None => continue,
+                },
+            };
+            let subscription = &self.subscriptions[index];
+            let (cursor_signer, now) = (&self.feed.auth.cursor_signer, self.feed.live.now());
+            let cursor = cursor::sign(cursor_signer, subscription.audience(), entry.sequence() + 1, now);
+            let id = wire::json(&subscription.id);
+            let text = format!(r#"{{"type":"{kind}","id":{id},"cursor":"{cursor}","{kind}":{body}}}"#);
+            self.tell_client(Telling { kind, cursor: Some(&cursor), text: &text }).await?;
         }
         Ok(())
     }
 
-    pub(super) async fn event(&mut self, index: usize, told: &CommittedRecord) -> Step {
-        let subscription = &self.subscriptions[index];
-        let (cursor_signer, now) = (&self.feed.auth.cursor_signer, self.feed.live.now());
-        let cursor = cursor::sign(cursor_signer, subscription.audience(), told.record.sequence + 1, now);
-        let id = wire::json(&subscription.id);
-        let body = encoded(told, subscription.filter.sees);
-        let text = format!(r#"{{"type":"event","id":{id},"cursor":"{cursor}","event":{body}}}"#);
-        self.send(Frame::text(&text)).await
+    /// A change as this caller may see it, if at all.
+    async fn shown(&self, change: Change) -> Result<Option<ShownChange>, Stop> {
+        let shown = timeout(SHOWN_WITHIN, (self.show_change)(self.caller.clone(), change)).await;
+        shown.unwrap_or_else(|_| Err("no answer in time".to_owned())).map_err(store_away)
     }
 
     /// Handles a client too slow for the watch: summarizes what it missed, without losing events.
@@ -191,7 +215,8 @@ impl Socket {
             let vehicles = delta.vehicles.chunks(PART).nth(part).unwrap_or_default();
             let (removes, occupancy) =
                 if part == 0 { (delta.removes.as_slice(), &delta.occupancy) } else { (&[][..], &nobody) };
-            self.send(Frame::text(&wire::delta(id, sees, vehicles, removes, occupancy))).await?;
+            let text = wire::delta(id, sees, vehicles, removes, occupancy);
+            self.tell_client(Telling { kind: "delta", cursor: None, text: &text }).await?;
         }
         Ok(())
     }

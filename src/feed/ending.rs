@@ -1,15 +1,17 @@
 //! The ways in which a dispatcher's socket ends.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use super::outlet::{Outlet, Telling};
 use super::protocol::{MAX_FRAME_BYTES, Say};
 use super::wire;
 use crate::sessions::End;
 use crate::socket::Broken;
-use crate::socket::{Frame, Out};
+use crate::socket::Frame;
 
 /// A close code with its code word and reason.
 pub(super) struct Close(pub(super) u16, pub(super) &'static str, pub(super) String);
@@ -42,6 +44,13 @@ pub(super) fn ended(end: End) -> Stop {
     }
 }
 
+/// The close when what is to be sent cannot be read; the client resumes by its cursor.
+pub(super) fn store_away(error: impl Display) -> Stop {
+    // The cause is for operators only, because it may quote the database.
+    tracing::warn!(%error, "what a dispatcher has missed cannot be read");
+    Stop::Close(Close(1013, "storeAway", "the store is away; resume by the last cursor".to_owned()))
+}
+
 /// Waits until the socket must end.
 pub(super) async fn stopped(stopping: &mut watch::Receiver<Option<End>>) -> End {
     let told = stopping.wait_for(Option::is_some).await;
@@ -60,12 +69,14 @@ pub(super) fn broken(why: Broken) -> Stop {
 }
 
 /// Sends the reason and closes. A client that does not read does not get the reason either.
-pub(super) async fn goodbye(mut out: Out, stop: Stop) {
+pub(super) async fn goodbye(mut out: Outlet, stop: Stop) {
     let last = match stop {
         Stop::Gone => return,
         Stop::Goodbye(code) => Frame::close_answer(code),
         Stop::Close(Close(code, word, detail)) => {
-            out.give(Frame::text(&wire::json(&Say::Error { id: None, code: word, detail: &detail })));
+            let say = Say::Error { id: None, code: word, detail: &detail };
+            let (kind, cursor) = say.as_event();
+            out.tell(&Telling { kind, cursor, text: &wire::json(&say) });
             Frame::close(code, &detail)
         }
     };

@@ -9,6 +9,7 @@ use waypost_actors::watch::{Audience, Interest};
 
 use super::protocol::{Subscribe, Topic};
 use crate::auth::Sees;
+use crate::domain::bounding_box;
 
 /// A validated filter.
 #[derive(Clone, Debug)]
@@ -38,6 +39,7 @@ impl Filter {
             occupancy: wants(Topic::Occupancy),
             events: wants(Topic::Events),
             fuel: wants(Topic::Fuel),
+            changes: wants(Topic::Changes),
             vehicles: set(spec.vehicle_ids.as_deref()),
             fences: set(spec.geofence_ids.as_deref()),
         };
@@ -55,14 +57,7 @@ impl Filter {
     }
 
     pub(super) fn place(&self, place: Place) -> bool {
-        self.bbox.is_none_or(|[west, south, east, north]| {
-            let within = if west <= east {
-                (west..=east).contains(&place.longitude)
-            } else {
-                place.longitude >= west || place.longitude <= east
-            };
-            within && (south..=north).contains(&place.latitude)
-        })
+        self.bbox.is_none_or(|bbox| bounding_box::holds(bbox, place))
     }
 }
 

@@ -1,13 +1,14 @@
-//! The dispatcher's feed: positions, occupancy and every event, live and resumable.
+//! The dispatcher's feed: positions, occupancy, every event and every change of master data, live and resumable.
 //!
-//! A subscription watches the live core; events it missed are read from the event log. Knows no SQL and no route.
+//! A subscription watches the live core; what it missed of events and changes is read from the log. Knows no SQL and no route.
 
 mod changes;
-mod cursor;
+pub mod cursor;
 mod deliver;
 mod ending;
 mod filter;
 mod occupancy;
+mod outlet;
 mod parts;
 pub mod protocol;
 mod session;
@@ -16,4 +17,5 @@ mod subscription;
 mod wire;
 
 pub use parts::{Feed, FeedLimits};
-pub use session::{Opening, run};
+pub use session::{Opening, ShowChange, refusal, run, stream};
+pub use subscription::{Entry, encoded};

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use waypost_actors::model::{GeofenceId, OrganizationId, Timestamp, VehicleId};
 
+use crate::domain::words::words;
+
 /// The largest message of a client, in bytes.
 pub const MAX_FRAME_BYTES: usize = 64 * 1024;
 
@@ -50,19 +52,21 @@ const fn one_second() -> u64 {
     1_000
 }
 
-/// A topic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Topic {
-    /// Positions of vehicles.
-    Positions,
-    /// Which vehicle is inside which geofence.
-    Occupancy,
-    /// Every event.
-    Events,
-    /// Fuel state and events.
-    Fuel,
-}
+words!(
+    /// A topic.
+    Topic {
+        /// Positions of vehicles.
+        Positions = "positions",
+        /// Which vehicle is inside which geofence.
+        Occupancy = "occupancy",
+        /// Every event.
+        Events = "events",
+        /// Fuel state and events.
+        Fuel = "fuel",
+        /// Changes of master data.
+        Changes = "changes",
+    }
+);
 
 /// The filter of a subscription. Absent = everything.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -151,4 +155,20 @@ pub enum Say<'a> {
         /// The reason, for people.
         detail: &'a str,
     },
+}
+
+impl Say<'_> {
+    /// The message's word, and where the log goes on, if it says so: the name and the id of an event of a stream. An
+    /// `error` would be taken for a broken connection there.
+    pub(super) const fn as_event(&self) -> (&'static str, Option<&str>) {
+        match self {
+            Self::Subscribed { cursor, .. } => ("subscribed", Some(cursor)),
+            Self::Snapshot { .. } => ("snapshot", None),
+            Self::Reset { .. } => ("reset", None),
+            Self::Heartbeat { .. } => ("heartbeat", None),
+            Self::Status { .. } => ("status", None),
+            Self::Pong { .. } => ("pong", None),
+            Self::Error { .. } => ("problem", None),
+        }
+    }
 }

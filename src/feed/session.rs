@@ -1,22 +1,29 @@
-//! One dispatcher's socket, from its sign-in to its close code.
+//! One dispatcher's socket, from its sign-in to its close code; or their stream of events, which subscribes once.
 
+use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
+use bytes::Bytes;
+use futures_util::future::LocalBoxFuture;
 use serde_json::value::RawValue;
+use tokio::sync::mpsc::Sender;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use waypost_actors::live::Storing;
+use waypost_actors::model::Change;
 use waypost_actors::watch::News;
 
 use super::ending::{Close, Stop, broken, ended, goodbye, not_text, session_over, stopped};
 use super::filter::Filter;
+use super::outlet::{EventStream, Inlet, Outlet, Telling};
 use super::parts::Feed;
 use super::protocol::{Heard, Say, Subscribe};
 use super::sign_in::{audience, may_subscribe, sign_in};
 use super::subscription::Subscription;
 use super::wire;
 use crate::auth::Caller;
+use crate::domain::change::ShownChange;
 use crate::sessions::{End, Sessions};
 use crate::socket::Broken;
 use crate::socket::{Closed, Frame, Message, Messages, Out};
@@ -27,7 +34,13 @@ pub struct Opening {
     pub caller: Option<Caller>,
     /// The registry of open sockets.
     pub sessions: Sessions,
+    /// What a caller may see of a change.
+    pub show_change: ShowChange,
 }
+
+/// Reads what a caller may see of a change of master data now; `None`: nothing. The error is the store's.
+pub type ShowChange =
+    Rc<dyn Fn(Caller, Change) -> LocalBoxFuture<'static, Result<Option<ShownChange>, String>>>;
 
 /// If the store takes longer than this to check a session, the next check decides.
 const CHECK_WITHIN: Duration = Duration::from_secs(2);
@@ -41,9 +54,10 @@ pub(super) type Step = Result<(), Stop>;
 
 /// A signed-in socket and what it subscribed to.
 pub(super) struct Socket {
-    out: Out,
+    out: Outlet,
     pub(super) feed: Feed,
-    caller: Caller,
+    pub(super) caller: Caller,
+    pub(super) show_change: ShowChange,
     pub(super) subscriptions: Vec<Subscription>,
     pub(super) resets: Vec<Instant>,
     stopping: watch::Receiver<Option<End>>,
@@ -58,7 +72,7 @@ pub(super) struct Socket {
 
 /// Serves a dispatcher's socket until it closes.
 pub async fn run(out: Out, mut messages: Messages, feed: Feed, opening: Opening) {
-    let Opening { caller, sessions } = opening;
+    let Opening { caller, sessions, show_change } = opening;
     let mut stopping = sessions.stopping();
     let caller = match caller {
         Some(caller) => Ok(caller),
@@ -67,35 +81,77 @@ pub async fn run(out: Out, mut messages: Messages, feed: Feed, opening: Opening)
             end = stopped(&mut stopping) => Err(ended(end)),
         },
     };
-    let (out, stop) = match caller {
-        Ok(caller) => {
-            let place = sessions.watch(caller.id, caller.session_id, caller.organization_id);
-            let mut socket = Socket {
-                out,
-                storing: feed.live.storing(),
-                feed,
-                caller,
-                subscriptions: Vec::new(),
-                resets: Vec::new(),
-                stopping: place.ending.clone(),
-                told_storing: true,
-                unanswered: 0,
-                turn: 0,
-            };
-            // A revocation since the lookup found no socket to end, so check again now that it is registered.
-            let stop = match socket.check().await {
-                Ok(()) => socket.serve(messages).await,
-                Err(stop) => stop,
-            };
-            (socket.out, stop)
-        }
-        Err(stop) => (out, stop),
+    let out = Outlet::Socket(out);
+    match caller {
+        Ok(caller) => attend(out, Inlet::Socket(messages), feed, (caller, sessions, show_change), None).await,
+        Err(stop) => goodbye(out, stop).await,
+    }
+}
+
+/// Serves a stream of events until its client is gone, by one subscription. `body`: what is sent there is the answer's
+/// body.
+pub async fn stream(
+    body: Sender<Bytes>,
+    feed: Feed,
+    caller: Caller,
+    (sessions, show_change): (Sessions, ShowChange),
+    asked: Subscribe,
+) {
+    let out = Outlet::Stream(EventStream::new(body.clone()));
+    attend(out, Inlet::Stream(body), feed, (caller, sessions, show_change), Some(asked)).await;
+}
+
+/// Why a subscription is refused, by its code and for people; `None` if it is not.
+#[must_use]
+pub fn refusal(caller: &Caller, asked: &Subscribe) -> Option<(&'static str, String)> {
+    asked_for(caller, asked).err()
+}
+
+fn asked_for(caller: &Caller, asked: &Subscribe) -> Result<Filter, (&'static str, String)> {
+    may_subscribe(caller, asked).map_err(|detail| ("forbidden", detail))?;
+    let audience = audience(caller, asked)
+        .ok_or_else(|| ("notFound", "filter.organizationId: no such organization".to_owned()))?;
+    Filter::new(asked, audience, caller.sees()).map_err(|detail| ("invalidSubscription", detail))
+}
+
+async fn attend(
+    out: Outlet,
+    inlet: Inlet,
+    feed: Feed,
+    (caller, sessions, show_change): (Caller, Sessions, ShowChange),
+    asked: Option<Subscribe>,
+) {
+    let place = sessions.watch(caller.id, caller.credential.id(), caller.organization_id);
+    let mut socket = Socket {
+        out,
+        storing: feed.live.storing(),
+        feed,
+        caller,
+        show_change,
+        subscriptions: Vec::new(),
+        resets: Vec::new(),
+        stopping: place.ending.clone(),
+        told_storing: true,
+        unanswered: 0,
+        turn: 0,
     };
-    goodbye(out, stop).await;
+    // A revocation since the lookup found no socket to end, so check again now that it is registered.
+    let begun = match socket.check().await {
+        Ok(()) => match &asked {
+            Some(asked) => socket.subscribe(asked).await,
+            None => Ok(()),
+        },
+        Err(stop) => Err(stop),
+    };
+    let stop = match begun {
+        Ok(()) => socket.serve(inlet).await,
+        Err(stop) => stop,
+    };
+    goodbye(socket.out, stop).await;
 }
 
 impl Socket {
-    async fn serve(&mut self, mut messages: Messages) -> Stop {
+    async fn serve(&mut self, mut messages: Inlet) -> Stop {
         let every = |period: Duration| {
             let mut ticks = interval(period);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -167,23 +223,20 @@ impl Socket {
             let detail = format!("a socket may have {} subscriptions", self.feed.limits.subscriptions);
             return self.refuse(Some(&asked.id), "tooManySubscriptions", &detail).await;
         }
-        if let Err(detail) = may_subscribe(&self.caller, asked) {
-            return self.refuse(Some(&asked.id), "forbidden", &detail).await;
-        }
-        let Some(audience) = audience(&self.caller, asked) else {
-            return self
-                .refuse(Some(&asked.id), "notFound", "filter.organizationId: no such organization")
-                .await;
-        };
-        let filter = match Filter::new(asked, audience, self.caller.sees()) {
+        let filter = match asked_for(&self.caller, asked) {
             Ok(filter) => filter,
-            Err(detail) => return self.refuse(Some(&asked.id), "invalidSubscription", &detail).await,
+            Err((code, detail)) => return self.refuse(Some(&asked.id), code, &detail).await,
         };
         self.subscriptions.retain(|known| known.id != asked.id);
         self.begin(asked, filter).await
     }
 
     async fn heartbeat(&mut self) -> Step {
+        if self.out.is_stream() {
+            let cursor = self.subscriptions.first().map(|subscription| self.cursor(subscription));
+            self.out.keep_alive(cursor.as_deref());
+            return Ok(());
+        }
         if self.unanswered >= MISSED_PINGS {
             return Err(Stop::Close(Close(4408, "timeout", "no sign of life for three pings".to_owned())));
         }
@@ -216,12 +269,31 @@ impl Socket {
     }
 
     pub(super) async fn say(&mut self, say: &Say<'_>) -> Step {
-        self.send(Frame::text(&wire::json(say))).await
+        let (kind, cursor) = say.as_event();
+        self.tell_client(Telling { kind, cursor, text: &wire::json(say) }).await
+    }
+
+    /// Hands a message to the connection once it has room.
+    pub(super) async fn tell_client(&mut self, telling: Telling<'_>) -> Step {
+        self.room().await?;
+        self.out.tell(&telling);
+        Ok(())
+    }
+
+    /// Whether frames made for many at once can be handed on as they are.
+    pub(super) const fn takes_frames(&self) -> bool {
+        !self.out.is_stream()
     }
 
     /// Hands a frame to the connection once it has room; a client that takes nothing for too long is closed. A client
     /// that does not read cannot keep the server from stopping.
     pub(super) async fn send(&mut self, frame: Frame) -> Step {
+        self.room().await?;
+        self.out.give(frame);
+        Ok(())
+    }
+
+    async fn room(&mut self) -> Step {
         if self.out.waiting_bytes() >= ROOM_BYTES {
             tokio::select! {
                 biased;
@@ -235,7 +307,6 @@ impl Socket {
                 end = stopped(&mut self.stopping) => return Err(ended(end)),
             }
         }
-        self.out.give(frame);
         Ok(())
     }
 }

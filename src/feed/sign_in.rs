@@ -55,6 +55,7 @@ pub(super) fn may_subscribe(caller: &Caller, asked: &Subscribe) -> Result<(), St
         Topic::Occupancy => ("topics: occupancy", Action::ReadEvents),
         Topic::Events => ("topics: events", Action::ReadEvents),
         Topic::Fuel => ("topics: fuel", Action::ReadFuel),
+        Topic::Changes => ("topics: changes", Action::ReadChanges),
     });
     // A filter by box reveals positions.
     let bbox = asked.filter.bbox.map(|_| ("filter.bbox", Action::ReadLivePositions));

@@ -10,10 +10,11 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 use waypost_actors::live::{Live, LiveError};
+use waypost_actors::model::Change;
 use waypost_actors::tracking::RecordView;
 use waypost_actors::watch::{Audience, CommittedRecord, News, PositionBatch, Update, Watch};
 
-use super::changes::{Changes, Known};
+use super::changes::{Known, PendingDelta};
 use super::filter::Filter;
 use super::occupancy::{InsideOut, inside};
 use super::protocol::Subscribe;
@@ -23,8 +24,29 @@ use crate::auth::Sees;
 /// A backlog of more batches than this is merged instead of being sent batch by batch.
 const MAX_AS_THEY_ARE: usize = 8;
 
+/// Something of the log.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    /// What happened to a vehicle.
+    Record(Arc<CommittedRecord>),
+    /// A change of master data.
+    Change(Change),
+}
+
+impl Entry {
+    /// Its number.
+    #[must_use]
+    pub fn sequence(&self) -> i64 {
+        match self {
+            Self::Record(told) => told.record.sequence,
+            Self::Change(change) => change.sequence,
+        }
+    }
+}
+
 /// A record's JSON, encoded once for all subscribers that may see all of it.
-pub(super) fn encoded(told: &CommittedRecord, sees: Sees) -> Cow<'_, str> {
+#[must_use]
+pub fn encoded(told: &CommittedRecord, sees: Sees) -> Cow<'_, str> {
     match RecordView::from(&told.record) {
         RecordView::Geofence(mut event) if event.analytics.is_some() && !sees.fuel => {
             sees.narrow(&mut event.analytics);
@@ -42,7 +64,7 @@ pub(super) struct Subscription {
     pub(super) watch: Watch,
     /// The number of the next event to send.
     pub(super) next_sequence: i64,
-    pub(super) changes: Changes,
+    pub(super) changes: PendingDelta,
     next_delta: Instant,
 }
 
@@ -56,7 +78,7 @@ impl Subscription {
             min_interval: Duration::from_millis(asked.min_interval_ms),
             next_sequence: watch.next_sequence,
             watch,
-            changes: Changes::default(),
+            changes: PendingDelta::default(),
             next_delta: Instant::now(),
         })
     }
@@ -83,7 +105,7 @@ impl Subscription {
             })
             .collect();
         let shown = vehicles.iter().filter(|known| self.shows_place(known)).map(|known| known.vehicle_id);
-        self.changes = Changes::from_snapshot(shown, &self.filter);
+        self.changes = PendingDelta::from_snapshot(shown, &self.filter);
         vehicles.sort_unstable_by_key(|known| known.vehicle_id);
         vehicles
     }
@@ -109,9 +131,9 @@ impl Subscription {
         (wire::list(shown.iter().map(String::as_str)), wire::raw(wire::json(&inside)))
     }
 
-    /// Whether events between those sent and those the watch will bring must come from the log.
+    /// Whether entries between those sent and those the watch will bring must come from the log.
     pub(super) fn is_behind(&self) -> bool {
-        self.filter.interest.any_records() && self.next_sequence < self.watch.next_sequence
+        self.filter.interest.any_of_log() && self.next_sequence < self.watch.next_sequence
     }
 
     /// The next news that has to be sent now.
@@ -130,8 +152,8 @@ impl Subscription {
         .await
     }
 
-    /// Takes in a commit; returns the events to send.
-    pub(super) fn take(&mut self, update: &Update) -> Vec<Arc<CommittedRecord>> {
+    /// Takes in a commit; returns the entries of the log to send.
+    pub(super) fn take(&mut self, update: &Update) -> Vec<Entry> {
         for vehicle in &update.vehicles {
             self.changes.add(vehicle, &self.filter);
         }
@@ -141,9 +163,9 @@ impl Subscription {
                 self.changes.remove(*vehicle);
             }
         }
-        let events = self.unseen(&update.records);
+        let entries = self.unseen(&update.records, &update.changes);
         self.next_sequence = self.next_sequence.max(update.next_sequence);
-        events
+        entries
     }
 
     /// Takes in provisional positions.
@@ -166,13 +188,14 @@ impl Subscription {
         known.map_or(self.next_sequence, |known| known.max(self.next_sequence))
     }
 
-    /// The given records that it wants and has not been sent, by number.
-    pub(super) fn unseen(&self, records: &[Arc<CommittedRecord>]) -> Vec<Arc<CommittedRecord>> {
-        let wanted = |told: &&Arc<CommittedRecord>| {
-            told.record.sequence >= self.next_sequence && self.filter.interest.record(&told.record)
-        };
-        let mut unseen: Vec<_> = records.iter().filter(wanted).cloned().collect();
-        unseen.sort_by_key(|told| told.record.sequence);
+    /// The given records and changes that it wants and has not been sent, by number.
+    pub(super) fn unseen(&self, records: &[Arc<CommittedRecord>], changes: &[Change]) -> Vec<Entry> {
+        let interest = &self.filter.interest;
+        let records = records.iter().filter(|told| interest.record(&told.record));
+        let changes = changes.iter().filter(|change| interest.master_data(change));
+        let entries = records.cloned().map(Entry::Record).chain(changes.copied().map(Entry::Change));
+        let mut unseen: Vec<_> = entries.filter(|entry| entry.sequence() >= self.next_sequence).collect();
+        unseen.sort_by_key(Entry::sequence);
         unseen
     }
 

@@ -9,7 +9,7 @@ use waypost_actors::model::{Fix, GeofenceId, Motion, OrganizationId, VehicleId};
 use waypost_actors::tracking::VehicleState;
 use waypost_actors::watch::{PositionBatch, ProvisionalPosition, VehicleUpdate};
 
-use super::changes::{Change, Known};
+use super::changes::{Known, VehicleChange};
 use super::occupancy::OccupancyOut;
 use crate::auth::Sees;
 use crate::socket::Frame;
@@ -80,13 +80,13 @@ fn seen(provisional: &ProvisionalPosition) -> &str {
 }
 
 /// The JSON of a vehicle in a delta; encoded once for all recipients that may see all of it.
-fn change(change: &Change, sees: Sees) -> Cow<'_, str> {
+fn change(change: &VehicleChange, sees: Sees) -> Cow<'_, str> {
     let (update, provisional) = match change {
-        Change::Seen(provisional) if sees.all() => return seen(provisional).into(),
-        Change::Committed(update) if sees.all() => return committed(update).into(),
-        Change::Seen(provisional) => (None, Some(&**provisional)),
-        Change::Committed(update) => (Some(update), None),
-        Change::Both(update, provisional) => (Some(update), Some(&**provisional)),
+        VehicleChange::Seen(provisional) if sees.all() => return seen(provisional).into(),
+        VehicleChange::Committed(update) if sees.all() => return committed(update).into(),
+        VehicleChange::Seen(provisional) => (None, Some(&**provisional)),
+        VehicleChange::Committed(update) => (Some(update), None),
+        VehicleChange::Both(update, provisional) => (Some(update), Some(&**provisional)),
     };
     let (vehicle_id, organization_id) = change.of();
     vehicle(vehicle_id, organization_id, update.map(|update| &*update.state), provisional, sees).into()
@@ -103,7 +103,7 @@ fn committed(update: &VehicleUpdate) -> &str {
 pub(super) fn delta(
     id: &str,
     sees: Sees,
-    vehicles: &[Change],
+    vehicles: &[VehicleChange],
     removes: &[VehicleId],
     occupancy: &OccupancyOut,
 ) -> String {

@@ -85,7 +85,8 @@ pub async fn me(context: Shared, SignedCaller(caller): SignedCaller, query: Quer
 
 /// Get a one-time ticket for the live feed, for browsers, which cannot set headers on a socket.
 ///
-/// A system user needs a scope of one of the feed's topics: `positions:read`, `events:read` or `fuel:read`. Of one
+/// A system user needs a scope of one of the feed's topics: `positions:read`, `events:read`, `fuel:read`, or for changes
+/// `vehicles:read`, `drivers:read`, `geofences:read` or `users:read`. Of one
 /// caller's tickets the 20 newest are good.
 #[utoipa::path(post, path = "/v1/auth/ws-ticket", tag = "auth",
     responses((status = 201, body = WsTicket, description = "A ticket, good for 30 seconds")))]
@@ -145,6 +146,7 @@ pub async fn reset_password(
 pub async fn confirm_address(context: Shared, PathToken(token): PathToken, query: Query) -> Answer {
     query.finish()?;
     context.auth.confirm_address(&token, request_context::request_id()).await?;
+    context.live.number_changes();
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -162,8 +164,9 @@ pub async fn accept_invite(
     JsonBody(body): JsonBody,
 ) -> Answer {
     query.finish()?;
-    Ok(HttpResponse::Ok()
-        .json(context.auth.accept_invite(&token, password(&body)?, &request_context::peer()).await?))
+    let signed_in = context.auth.accept_invite(&token, password(&body)?, &request_context::peer()).await?;
+    context.live.number_changes();
+    Ok(HttpResponse::Ok().json(signed_in))
 }
 
 fn password(body: &Value) -> Result<String, OpError> {

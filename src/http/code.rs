@@ -53,8 +53,10 @@ codes! {
         "The list cannot be sorted by this key; the detail names the keys that are allowed.";
     InvalidCursor "invalidCursor" 400 "Invalid cursor"
         "The cursor was not made by this server for this list and organization. Start again without it.";
+    CursorExpired "cursorExpired" 410 "Cursor expired"
+        "The log is not kept as far back as this cursor. Read the lists anew, then go on from the end of the log.";
     Unauthenticated "unauthenticated" 401 "Not signed in"
-        "The request carries no access token, or one that is expired, revoked or not ours. Sign in, or refresh the token.";
+        "The request carries no access token or key, or one that is expired, revoked or not ours. Sign in, refresh the token, or have an orgAdmin make a new key.";
     InvalidCredentials "invalidCredentials" 401 "Wrong e-mail or password"
         "No active account has this e-mail and password. The answer is the same whether the account exists or not.";
     InvalidToken "invalidToken" 401 "Token not accepted"
@@ -66,7 +68,7 @@ codes! {
     NoOrganization "noOrganization" 403 "Belongs to no organization yet"
         "A system user that signed up by itself belongs to no organization and can only create one; it is bound to it once it is active.";
     EmailNotVerified "emailNotVerified" 403 "The e-mail address is not verified"
-        "E-mail and password are right, but the address is not verified yet. Open the link in the mail, or ask for a new one at resend-verification.";
+        "E-mail and password, or the key, are right, but the system user's address is not verified yet. Open the link in the mail, or ask for a new one at resend-verification.";
     SignUpClosed "signUpClosed" 403 "Sign-up is closed"
         "This server lets nobody sign up by themselves (setting signUp). Ask an operator, or an orgAdmin of your organization.";
     TrackerDisabled "trackerDisabled" 403 "The tracker is disabled"
@@ -115,6 +117,10 @@ codes! {
         "A vehicle has one driver at a time; the detail names who has it. Send force: true to end that assignment and begin this one at the same instant.";
     AssignmentOverlaps "assignmentOverlaps" 409 "The vehicle's history does not allow this time"
         "startedAt lies before the end of an earlier assignment of the vehicle, or before the start of the one it would replace, or a corrected assignment would overlap another one. A vehicle has one driver at a time; the detail names the time that is taken.";
+    KeyLimitReached "keyLimitReached" 409 "The system user has ten keys"
+        "A system user has ten keys at most, expired ones included. Delete one that is no longer needed first.";
+    WebhookLimitReached "webhookLimitReached" 409 "The organization has fifty webhooks"
+        "An organization has fifty webhooks at most, disabled ones included. Delete one that is no longer needed first.";
     InvalidTransition "invalidTransition" 409 "Not possible in this state"
         "The resource is in a state from which this change is not possible; the detail names both states.";
     LastOrgAdmin "lastOrgAdmin" 409 "The organization's last orgAdmin"
@@ -132,7 +138,7 @@ codes! {
     PreconditionFailed "preconditionFailed" 412 "Changed in the meantime"
         "If-Match does not name the resource's present ETag: somebody changed it. Read it again and repeat.";
     PayloadTooLarge "payloadTooLarge" 413 "The body is too large"
-        "The body, as it comes or unpacked, is larger than the route accepts: 64 KiB, positions 256 KiB, a geofence 4 MiB, an import 16 MiB; or it has more than 100,000 values.";
+        "The body, as it comes or unpacked, is larger than the route accepts: 64 KiB, positions 256 KiB, a report at /in 4 MiB, a geofence 4 MiB, an import 16 MiB; or it has more than 100,000 values.";
     UriTooLong "uriTooLong" 414 "The address is too long"
         "Path and query together may have 16 KiB. Name fewer things in one request.";
     UnsupportedMediaType "unsupportedMediaType" 415 "The body's media type is not supported"
@@ -154,7 +160,7 @@ codes! {
     Unavailable "unavailable" 503 "Temporarily not available"
         "The database or the live core cannot be reached, or the server is stopping. Repeat the request after Retry-After seconds.";
     Busy "busy" 503 "Too busy"
-        "Too many sign-ins are waiting to be checked, large bodies to be worked on, changes to take effect, or tickets of the live feed to be used. Nothing was done. Repeat the request after Retry-After seconds.";
+        "Too many sign-ins are waiting to be checked, large bodies to be worked on, changes to take effect, or tickets of the live feed to be used; or an app reports at /in more often than it may, or too slowly. Nothing was done. Repeat the request after Retry-After seconds.";
 }
 
 impl Code {

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::json;
-use waypost_actors::model::DriverId;
+use waypost_actors::model::{DriverId, Timestamp};
 
 use super::answer::{self, Answer, PageOf};
 use super::body::OptionalBody;
@@ -36,6 +36,7 @@ fn shown(own: &OwnDriver) -> HttpResponse {
         ("locked" = Option<bool>, Query, description = "Only locked ones, or only others"),
         ("assigned" = Option<bool>, Query, description = "Only those that drive something now, or only others"),
         ("includeDeleted" = Option<bool>, Query, description = "true: those that the organization deleted, too"),
+        ("updatedAfter" = Option<Timestamp>, Query, description = "Only what was changed after this; deletions are in /v1/changes"),
         ("sort" = Option<String>, Query, description =
             "lastName, firstName, status, licenseExpiresAt, createdAt, updatedAt; - for descending"),
         InOrganization,
@@ -55,6 +56,7 @@ pub async fn list_drivers(
         locked: query.one("locked", flag),
         assigned: query.one("assigned", flag),
         include_deleted: query.one("includeDeleted", flag).unwrap_or(false),
+        updated_after: query.updated_after(),
     };
     let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());

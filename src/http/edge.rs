@@ -14,6 +14,7 @@ use actix_web::{Error, HttpMessage, HttpRequest, HttpResponse};
 use tracing::Instrument;
 
 use super::code::Code;
+use super::cors::Cors;
 use super::limit;
 use super::problem::Problem;
 use super::refusal::RETRY_SECONDS;
@@ -21,7 +22,7 @@ use crate::clock;
 use crate::connections::Peer;
 use crate::context::Context;
 use crate::ops::{etag, request_context};
-use crate::rate_limit::Standing;
+use crate::rate_limit::BucketState;
 
 /// The header that carries a request's id, in and out.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -54,31 +55,39 @@ pub async fn edge(
         // The server itself omits the body, so handlers need not care.
         request.head_mut().method = Method::GET;
     }
-    let path = request.path().to_owned(); // the request itself may not be held while it is routed
+    let path = without_tokens(request.path()); // the request itself may not be held while it is routed
     let is_too_long =
         request.uri().path_and_query().is_some_and(|target| target.as_str().len() > TARGET_BYTES);
     let has_https = request.app_data::<Data<Context>>().is_some_and(|context| context.settings.has_https());
+    let cors = Cors::of(&request);
     let span = tracing::info_span!("request", request_id = %id);
     let client = request
         .app_data::<Data<Context>>()
         .map_or_else(String::new, |context| limit::address(context, &request));
     request_context::of_request(id.clone(), client.clone(), async {
-        let answered = match is_too_long {
-            true => Ok(request.error_response(too_long())),
-            false => patiently(request, next).await,
+        let answered = if is_too_long {
+            Ok(request.error_response(too_long()))
+        } else if let Some(answer) = cors.preflight(&request) {
+            Ok(request.into_response(answer))
+        } else {
+            patiently(request, next).await
         };
-        let mut answered = settle(answered, &path, &id, has_https);
+        let seal = |headers: &mut HeaderMap| {
+            seal(headers, &id, has_https);
+            cors.tell(headers);
+        };
+        let mut answered = into_problem(answered, &path, &id, seal);
         let (status, path) = match &mut answered {
             Ok(response) => {
                 name_representation(response.headers_mut());
                 if not_modified(response) {
                     *response = without_body(response);
                 }
-                let standing = response.request().extensions().get::<Standing>().copied();
-                if let Some(standing) = standing {
-                    limit::tell(standing, response.headers_mut());
+                let state = response.request().extensions().get::<BucketState>().copied();
+                if let Some(state) = state {
+                    limit::tell(state, response.headers_mut());
                 }
-                seal(response.headers_mut(), &id, has_https);
+                seal(response.headers_mut());
                 (response.status(), named(response.request()))
             }
             Err(error) => (error.as_response_error().status_code(), path),
@@ -118,11 +127,11 @@ fn request_id(headers: &HeaderMap) -> String {
 }
 
 /// Turns every refusal, ours and the framework's, into a problem.
-fn settle(
+fn into_problem(
     answered: Result<ServiceResponse<BoxBody>, Error>,
     path: &str,
     id: &str,
-    has_https: bool,
+    seal: impl Fn(&mut HeaderMap),
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     match answered {
         Ok(response) => Ok(match refusal(&response) {
@@ -139,7 +148,7 @@ fn settle(
                 Problem::from_framework(response.status(), response.headers())
             });
             let mut answer = logged(&problem, problem.answer(path, id));
-            seal(answer.headers_mut(), id, has_https);
+            seal(answer.headers_mut());
             Err(InternalError::from_response(problem, answer).into())
         }
     }
@@ -170,8 +179,20 @@ fn refusal(response: &ServiceResponse<BoxBody>) -> Option<Problem> {
 fn named(request: &HttpRequest) -> String {
     match request.match_pattern() {
         Some(pattern) if pattern.contains("{token}") => pattern,
-        _ => request.path().to_owned(),
+        _ => without_tokens(request.path()),
     }
+}
+
+/// A path as it may be written down: with a token in it that no route has there, or none for this method, it was
+/// mistyped, and the token is still one.
+fn without_tokens(path: &str) -> String {
+    let mut is_in = false;
+    let shown = path.split('/').map(|segment| {
+        let is_secret = is_in && !segment.is_empty() || segment.contains("wp") && segment.contains('_');
+        is_in = segment == "in" || is_in && segment.is_empty();
+        if is_secret { "{token}" } else { segment }
+    });
+    shown.collect::<Vec<_>>().join("/")
 }
 
 fn too_long() -> Problem {

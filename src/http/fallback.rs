@@ -14,8 +14,8 @@ use super::route::Route;
 use crate::domain::nearest::nearest;
 
 /// The detail for a reporting app that was configured with the page's address.
-pub(super) const REPORTS_GO_ELSEWHERE: &str = "the page takes no parameters; positions are reported by POST /v1/positions or on the socket /v1/ws/tracker, with a \
-    tracker's token: see docs/tracking.md";
+pub(super) const REPORTS_GO_ELSEWHERE: &str = "the page takes no parameters; apps and gateways report at /in/{token}, with the token of a tracker (docs/devices.md), \
+    own programs at /v1/positions or on the socket /v1/ws/tracker (docs/tracking.md)";
 
 /// Every path of the route table with its methods. Requests find it in the application's data: the table names
 /// the handlers, so that they cannot name the table.

@@ -104,7 +104,7 @@ fn text(
                 // An empty chunk would end the HTTP message, and ending it is up to the server.
                 return Ok((!end.is_empty()).then_some((end, (None, request_id))));
             }
-            Some(Ok(page)) => writer.entries(&page).map_err(|error| OpError::Internal(error.to_string())),
+            Some(Ok(page)) => writer.entries(&page).map_err(|error| OpError::Internal(error.into())),
             Some(Err(error)) => Err(error),
         };
         match written {

@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
-use waypost_actors::model::GeofenceId;
+use waypost_actors::model::{GeofenceId, Timestamp};
 
 use super::answer::{self, Answer, PageOf};
 use super::body::GeofenceBody;
@@ -39,7 +39,7 @@ impl GeofenceOut {
     fn shown(&self, as_feature: bool, with_shape: bool) -> Value {
         let mut shown = json!(self);
         if as_feature {
-            return to_feature(shown, with_shape.then_some(&self.geofence.said.shape));
+            return to_feature(shown, with_shape.then_some(&self.geofence.attributes.shape));
         }
         if let Some(members) = shown.as_object_mut().filter(|_| !with_shape) {
             members.remove("shape");
@@ -55,14 +55,14 @@ fn wants_geojson(request: &HttpRequest) -> bool {
 }
 
 /// A geofence from a body, in either of its two forms.
-struct Said {
+struct SentGeofence {
     members: Value,
     /// For a Feature, whether it has a geometry.
     feature: Option<bool>,
     _turn: Option<Turn>,
 }
 
-impl Said {
+impl SentGeofence {
     fn of(body: GeofenceBody) -> Result<Self, Problem> {
         let GeofenceBody { json, is_geojson, turn } = body;
         if !is_geojson {
@@ -87,7 +87,7 @@ fn in_clients_terms(error: OpError, feature: Option<bool>) -> Problem {
     }
 }
 
-async fn with_count(context: &Context, geofence: Geofence) -> Result<GeofenceOut, OpError> {
+pub(super) async fn with_count(context: &Context, geofence: Geofence) -> Result<GeofenceOut, OpError> {
     let inside_count = ops::inside_counts(context, [geofence.id]).await?.pop().unwrap_or_default();
     Ok(GeofenceOut { geofence, inside_count })
 }
@@ -115,6 +115,7 @@ fn single(
         ("bbox" = Option<String>, Query, description = "west,south,east,north: those whose box touches it; west > east across the antimeridian"),
         ("near" = Option<String>, Query, description = "latitude,longitude,radiusMeters: those whose box touches the box around that circle"),
         ("geometry" = Option<String>, Query, description = "full (default) or none: without shapes"),
+        ("updatedAfter" = Option<Timestamp>, Query, description = "Only what was changed after this; deletions are in /v1/changes"),
         ("sort" = Option<String>, Query, description = "name, areaSquareMeters, createdAt, updatedAt; - for descending"),
         InOrganization,
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
@@ -128,7 +129,13 @@ pub async fn list_geofences(
 ) -> Answer {
     let boxes = [query.one("bbox", bbox), query.one("near", near)].into_iter().flatten().collect();
     let categories = query.many("category", |text| Ok(text.to_owned()));
-    let filter = ops::Filter { q: query.q(), categories, enabled: query.one("enabled", flag), boxes };
+    let filter = ops::Filter {
+        q: query.q(),
+        categories,
+        enabled: query.one("enabled", flag),
+        boxes,
+        updated_after: query.updated_after(),
+    };
     let with_shape = query.one("geometry", word(&[("full", true), ("none", false)])).unwrap_or(true);
     let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
@@ -162,7 +169,7 @@ pub async fn create_geofence(
     body: GeofenceBody,
 ) -> Answer {
     let by = query.scoped(caller)?;
-    let Said { members, feature, _turn } = Said::of(body)?;
+    let SentGeofence { members, feature, _turn } = SentGeofence::of(body)?;
     let made = ops::create_geofence(&context, &by, members.into()).await;
     let out = with_count(&context, made.map_err(|error| in_clients_terms(error, feature))?).await?;
     let mut answer = HttpResponse::Created();
@@ -204,7 +211,7 @@ pub async fn update_geofence(
     body: GeofenceBody,
 ) -> Answer {
     let by = query.scoped(caller)?;
-    let Said { members, feature, _turn } = Said::of(body)?;
+    let SentGeofence { members, feature, _turn } = SentGeofence::of(body)?;
     let changed = ops::update_geofence(&context, &by, id, &if_match, members.into()).await;
     let out = with_count(&context, changed.map_err(|error| in_clients_terms(error, feature))?).await?;
     Ok(single(HttpResponse::Ok(), &request, &out))
@@ -230,7 +237,7 @@ fn numbers<const N: usize>(text: &str) -> Option<[f64; N]> {
     numbers?.try_into().ok()
 }
 
-fn bbox(text: &str) -> Result<[f64; 4], String> {
+pub(super) fn bbox(text: &str) -> Result<[f64; 4], String> {
     let is_good = |[west, south, east, north]: &[f64; 4]| {
         let on_earth =
             west.abs() <= 180.0 && east.abs() <= 180.0 && south.abs() <= 90.0 && north.abs() <= 90.0;

@@ -13,11 +13,12 @@ use sha2::{Digest, Sha256};
 
 use super::code::Code;
 use super::problem::Problem;
-use super::request::{Shared, bearer};
+use super::report_token;
+use super::request::Shared;
 use super::route::Route;
 use crate::connections::network;
 use crate::context::Context;
-use crate::rate_limit::{Class, Standing};
+use crate::rate_limit::{BucketState, Class};
 
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -66,15 +67,18 @@ pub(super) async fn strangers(
     served(counted, request, next).await
 }
 
-/// Counts a tracker's requests, by its token.
+/// Counts a tracker's requests, by its token. At `/in` a refusal is a 503, because some apps delete on a 4xx.
 pub(super) async fn ingest(
     context: Shared,
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let token = bearer(request.request()).unwrap_or_default();
+    let found = report_token::find(request.request());
+    let token = found.as_ref().map_or("", |found| &found.token);
     let who: String = Sha256::digest(token)[..12].iter().map(|byte| format!("{byte:02x}")).collect();
     let counted = count(&context, &request, Class::Ingest, &who).await;
+    let is_foreign = request.path() == "/in" || request.path().starts_with("/in/");
+    let counted = counted.map_err(|problem| if is_foreign { problem.with_code(Code::Busy) } else { problem });
     served(counted, request, next).await
 }
 
@@ -103,21 +107,21 @@ pub(super) fn class_of_open(route: &Route) -> Option<Class> {
 }
 
 async fn count(context: &Context, request: &ServiceRequest, class: Class, who: &str) -> Result<(), Problem> {
-    let Some(standing) = context.rate_limits.count(class, who).await else { return Ok(()) };
-    request.extensions_mut().insert(standing);
-    if standing.is_allowed {
+    let Some(state) = context.rate_limits.count(class, who).await else { return Ok(()) };
+    request.extensions_mut().insert(state);
+    if state.is_allowed {
         return Ok(());
     }
-    let (count, seconds) = (standing.rate.count, standing.rate.per.as_secs());
+    let (count, seconds) = (state.rate.count, state.rate.per.as_secs());
     let detail = format!("{} allows {count} requests in {seconds} seconds", class.as_str());
-    Err(Problem::new(Code::TooManyRequests).detail(detail).retry_after(seconds_up(standing)))
+    Err(Problem::new(Code::TooManyRequests).detail(detail).retry_after(seconds_up(state)))
 }
 
 /// Sets the rate limit headers of an answer.
-pub(super) fn tell(standing: Standing, headers: &mut HeaderMap) {
-    let name = standing.class.as_str();
-    let policy = format!("\"{name}\";q={};w={}", standing.rate.count, standing.rate.per.as_secs());
-    let limit = format!("\"{name}\";r={};t={}", standing.remaining, seconds_up(standing));
+pub(super) fn tell(state: BucketState, headers: &mut HeaderMap) {
+    let name = state.class.as_str();
+    let policy = format!("\"{name}\";q={};w={}", state.rate.count, state.rate.per.as_secs());
+    let limit = format!("\"{name}\";r={};t={}", state.remaining, seconds_up(state));
     for (header, text) in [(POLICY, policy), (LIMIT, limit)] {
         if let Ok(value) = HeaderValue::try_from(text) {
             headers.insert(header, value);
@@ -125,8 +129,8 @@ pub(super) fn tell(standing: Standing, headers: &mut HeaderMap) {
     }
 }
 
-fn seconds_up(standing: Standing) -> u64 {
-    standing.wait.as_millis().div_ceil(1000).max(1) as u64
+fn seconds_up(state: BucketState) -> u64 {
+    state.wait.as_millis().div_ceil(1000).max(1) as u64
 }
 
 /// The network that a request comes from, as text.

@@ -8,7 +8,7 @@ use super::answer::Answer;
 use super::pages::{form_fields, page};
 use super::request::{PathToken, Shared};
 use crate::auth::AuthError;
-use crate::auth::link::{Purpose, Redeemed, Standing};
+use crate::auth::link::{LinkStatus, Purpose, Redeemed};
 use crate::domain::account::password_fault;
 use crate::ops::error::OpError;
 use crate::ops::{activation, request_context};
@@ -71,12 +71,12 @@ impl Form {
 
 /// The form of a link, or why it does not work.
 pub(super) async fn form(context: &Shared, token: &str, purpose: Purpose, form: &Form) -> Answer {
-    Ok(match context.auth.link_standing(token, purpose).await? {
-        Standing::Good(_) => form.show(StatusCode::OK, None),
-        Standing::Used(_) if !form.has_password => done("Done before", "This link did its work already."),
-        Standing::Used(_) => over(StatusCode::GONE, "It was used before."),
-        Standing::Expired => over(StatusCode::GONE, "It is older than a day, or a newer one was sent."),
-        Standing::Unknown => over(StatusCode::NOT_FOUND, "It is not whole, or not of this server."),
+    Ok(match context.auth.link_status(token, purpose).await? {
+        LinkStatus::Good(_) => form.show(StatusCode::OK, None),
+        LinkStatus::Used(_) if !form.has_password => done("Done before", "This link did its work already."),
+        LinkStatus::Used(_) => over(StatusCode::GONE, "It was used before."),
+        LinkStatus::Expired => over(StatusCode::GONE, "It is older than a day, or a newer one was sent."),
+        LinkStatus::Unknown => over(StatusCode::NOT_FOUND, "It is not whole, or not of this server."),
     })
 }
 
@@ -124,7 +124,9 @@ pub async fn verify_form(context: Shared, PathToken(token): PathToken) -> Answer
 
 /// Verifies a system user's address.
 pub async fn redeem_verify(context: Shared, PathToken(token): PathToken) -> Answer {
-    match context.auth.verify_system_user(&token, request_context::request_id()).await {
+    let redeemed = context.auth.verify_system_user(&token, request_context::request_id()).await;
+    context.live.number_changes();
+    match redeemed {
         Ok(Redeemed::Now(_)) => Ok(done("Thank you", "The address is confirmed.")),
         Ok(Redeemed::Before(_)) => Ok(done("Done before", "The address is confirmed already.")),
         Err(error) => refused(error),
@@ -138,7 +140,9 @@ pub async fn address_form(context: Shared, PathToken(token): PathToken) -> Answe
 
 /// Confirms a person's new address.
 pub async fn redeem_address(context: Shared, PathToken(token): PathToken) -> Answer {
-    match context.auth.confirm_address(&token, request_context::request_id()).await {
+    let redeemed = context.auth.confirm_address(&token, request_context::request_id()).await;
+    context.live.number_changes();
+    match redeemed {
         Ok(Redeemed::Now(_)) => Ok(done("Thank you", "Sign in with this address from now on.")),
         Ok(Redeemed::Before(_)) => Ok(done("Done before", "The address is confirmed already.")),
         Err(error) => refused(error),
@@ -148,10 +152,10 @@ pub async fn redeem_address(context: Shared, PathToken(token): PathToken) -> Ans
 /// The form that activates an organization. If a system user created it, the reader of the letter decides whether
 /// that system user may work in it.
 pub async fn activate_form(context: Shared, PathToken(token): PathToken) -> Answer {
-    let Standing::Good(id) = context.auth.link_standing(&token, Purpose::ActivateOrganization).await? else {
+    let LinkStatus::Good(id) = context.auth.link_status(&token, Purpose::ActivateOrganization).await? else {
         return form(&context, &token, Purpose::ActivateOrganization, &ACTIVATE).await;
     };
-    let Some(founder) = activation::founder(&context, id).await? else {
+    let Some(creator) = activation::creator(&context, id).await? else {
         return Ok(ACTIVATE.show(StatusCode::OK, None));
     };
     let body = format!(
@@ -160,7 +164,7 @@ pub async fn activate_form(context: Shared, PathToken(token): PathToken) -> Answ
          <form method=\"post\"><p><button name=\"founder\" value=\"letIn\">Activate, and let it in</button></p>\
          <p><button name=\"founder\" value=\"leaveOut\">Activate without it</button></p></form>",
         ACTIVATE.text,
-        escaped(&founder)
+        escaped(&creator)
     );
     Ok(page(HttpResponse::Ok(), ACTIVATE.title, &body))
 }
@@ -177,9 +181,9 @@ pub async fn redeem_activate(
     request: HttpRequest,
     payload: web::Payload,
 ) -> Answer {
-    let [founder] = form_fields(&request, payload, ["founder"]).await?;
+    let [creator] = form_fields(&request, payload, ["founder"]).await?;
     // Only an explicit "letIn" lets it in; a page loaded before the question existed does not send that.
-    match activation::verify_email(&context, &token, founder == "letIn").await {
+    match activation::verify_email(&context, &token, creator == "letIn").await {
         Ok(verified) if verified.already_verified => {
             Ok(done("Done before", "The address is confirmed already."))
         }
@@ -209,7 +213,9 @@ pub async fn redeem_invite(
         Ok(password) => password,
         Err(again) => return Ok(again),
     };
-    match context.auth.accept_invite(&token, password, &request_context::peer()).await {
+    let redeemed = context.auth.accept_invite(&token, password, &request_context::peer()).await;
+    context.live.number_changes();
+    match redeemed {
         Ok(_) => Ok(done("Welcome", "Your password is set. Sign in with it.")),
         Err(error) => refused(error),
     }

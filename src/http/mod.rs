@@ -6,18 +6,22 @@
 mod access;
 pub mod admin;
 pub mod answer;
+pub mod api_keys;
 pub mod assignments;
 pub mod audit;
 pub mod auth;
 pub mod background;
 pub mod body;
+pub mod changes;
 pub mod code;
 mod collection;
+mod cors;
 pub mod credentials;
 pub mod dispatcher;
 pub mod drivers;
 pub mod edge;
 mod event_filter;
+pub mod event_stream;
 pub mod events;
 mod fallback;
 pub mod fuel;
@@ -29,18 +33,21 @@ pub mod geofences;
 pub mod geojson;
 pub mod health;
 mod idempotency;
+pub mod inputs;
 pub mod json;
 mod limit;
 pub mod links;
 pub mod openapi;
 pub mod organizations;
 pub mod pages;
+pub mod pending_trackers;
 pub mod position_history;
 pub mod positions;
 pub mod problem;
 pub mod query;
 pub mod receive;
 mod refusal;
+mod report_token;
 pub mod request;
 pub mod route;
 pub mod routes;
@@ -51,12 +58,20 @@ pub mod users;
 pub mod vehicles;
 pub mod visits;
 pub mod waiting;
+pub mod webhooks;
 
 pub use edge::{RequestId, edge, small_as_it_is};
 
 use actix_web::web::{self, ServiceConfig};
 
 use crate::context::Context;
+use crate::feed::ShowChange;
+
+/// What callers may see of changes of master data.
+#[must_use]
+pub fn show_change(context: Context) -> ShowChange {
+    changes::shown_to_callers(&web::Data::new(context))
+}
 
 /// Mounts everything on an application. The application wraps itself in [`crate::application!`]'s layers.
 pub fn configure(config: &mut ServiceConfig, context: Context) {

@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
-use waypost_actors::model::OrganizationId;
+use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::answer::{self, Answer, PageOf};
 use super::body::JsonBody;
@@ -43,7 +43,7 @@ pub struct ResendActivationIn {
 }
 
 /// The resource with its usage of the plan, which its ETag leaves out.
-fn shown(organization: &Organization, usage: Usage) -> Value {
+pub(super) fn shown(organization: &Organization, usage: Usage) -> Value {
     let mut shown = json!(organization);
     shown["subscription"]["usage"] = json!(usage);
     shown
@@ -52,6 +52,7 @@ fn shown(organization: &Organization, usage: Usage) -> Value {
 /// List the organizations that are active: operators see all, others their own.
 #[utoipa::path(get, path = "/v1/organizations", tag = "organizations",
     params(("q" = Option<String>, Query, description = "Text to find in name, slug or contact address"),
+        ("updatedAfter" = Option<Timestamp>, Query, description = "Only what was changed after this; deletions are in /v1/changes"),
         ("sort" = Option<String>, Query, description = "name, slug, createdAt, updatedAt; - for descending"),
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
     responses((status = 200, body = PageOf<Organization>, description = "A page")))]
@@ -61,7 +62,7 @@ pub async fn list_organizations(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let filter = ops::Filter { q: query.q(), ..ops::Filter::default() };
+    let filter = ops::Filter { q: query.q(), updated_after: query.updated_after(), ..ops::Filter::default() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
     let found = ops::list_organizations(&context, &caller, filter, &sort, page).await?;
@@ -72,6 +73,7 @@ pub async fn list_organizations(
 #[utoipa::path(get, path = "/v1/organizations/all", tag = "organizations",
     params(("q" = Option<String>, Query, description = "Text to find in name, slug or contact address"),
         ("status" = Option<Vec<OrganizationStatus>>, Query, description = "Only of these states"),
+        ("updatedAfter" = Option<Timestamp>, Query, description = "Only what was changed after this; deletions are in /v1/changes"),
         ("sort" = Option<String>, Query, description = "name, slug, createdAt, updatedAt; - for descending"),
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
     responses((status = 200, body = PageOf<Organization>, description = "A page")))]
@@ -82,7 +84,7 @@ pub async fn list_all_organizations(
     mut query: Query,
 ) -> Answer {
     let statuses = query.many("status", word(OrganizationStatus::WORDS));
-    let filter = ops::Filter { q: query.q(), statuses, only: None };
+    let filter = ops::Filter { q: query.q(), statuses, updated_after: query.updated_after(), only: None };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
     let found = ops::list_all_organizations(&context, &caller, &filter, &sort, page).await?;

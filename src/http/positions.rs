@@ -1,4 +1,4 @@
-//! `POST /v1/positions`: the items of the tracker socket over HTTP.
+//! `/v1/positions`: where vehicles are now, and the items of the tracker socket over HTTP.
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::{Deserialize, Serialize};
@@ -6,18 +6,22 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{KnownFormat, Object, OneOf, Schema, SchemaFormat, Type};
 use waypost_actors::live::LiveError;
+use waypost_actors::model::{GeofenceId, Motion, VehicleId};
 
-use super::answer::Answer;
+use super::answer::{self, Answer, SliceOf};
 use super::body;
 use super::code::Code;
 use super::json;
 use super::problem::Problem;
-use super::query::Query;
-use super::request::Shared;
+use super::query::{Query, id};
+use super::request::{InOrganization, Shared, SignedCaller};
 use super::sockets::reporting;
+use super::vehicles::live_filter;
 use crate::domain::field::FieldError;
 use crate::ingest::protocol::MAX_ITEMS;
 use crate::ingest::{Intake, Rejected, decode};
+use crate::ops::live_view::Connection;
+use crate::ops::positions::{self as ops, VehiclePosition};
 
 /// Seconds after which fixes may be sent again while the store is away.
 const RETRY_SECONDS: u64 = 1;
@@ -100,6 +104,33 @@ struct Body<'a> {
     items: &'a RawValue,
 }
 
+/// List the newest position of every vehicle.
+///
+/// By the vehicle's id; of those that ever had one. As of the last commit, and never a query of the database.
+#[utoipa::path(get, path = "/v1/positions", tag = "live",
+    params(("vehicleId" = Option<Vec<VehicleId>>, Query, description = "Only of these vehicles"),
+        ("geofenceId" = Option<Vec<GeofenceId>>, Query, description = "Only of those in one of these; takes a system user the scope events:read"),
+        ("bbox" = Option<String>, Query, description = "west,south,east,north: only those within; west > east crosses the antimeridian"),
+        ("state" = Option<Vec<Connection>>, Query, description = "Only of those that are heard of like this"),
+        ("motion" = Option<Vec<Motion>>, Query, description = "Only of those that move like this"),
+        InOrganization,
+        ("limit" = Option<i64>, Query, description = "Default 200, at most 1,000"),
+        ("after" = Option<String>, Query, description = "A cursor")),
+    responses((status = 200, body = SliceOf<VehiclePosition>, description = "A slice of the fleet")))]
+pub async fn list_newest_positions(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    request: HttpRequest,
+    mut query: Query,
+) -> Answer {
+    let vehicles: Vec<VehicleId> = query.many("vehicleId", id);
+    let filter = live_filter(&mut query);
+    let slice = query.long_slice();
+    let by = query.scoped(caller)?;
+    let found = ops::list_newest(&context, &by, &vehicles, &filter, &slice).await?;
+    Ok(answer::slice(&request, found))
+}
+
 /// Report positions.
 ///
 /// With a tracker's token, or as a system user with the scope positions:ingest. Answered after the commit: what is not rejected is stored.
@@ -116,7 +147,7 @@ pub async fn create_positions(
     body::accept(&request, &["application/json"])?;
     let bytes = body::read(&request, payload.into_inner()).await?;
     let items = read_items(&bytes)?;
-    let mut intake = Intake::new(context.live.clone(), reports);
+    let mut intake = Intake::new(context.live.clone(), reports, context.report_log.clone());
     let batch = intake.take(items).await.map_err(not_taken)?;
     let (counts, rejected) = batch.committed().await.map_err(not_taken)?;
     let accepted = counts.stored + counts.duplicates;
@@ -152,7 +183,8 @@ fn read_items(bytes: &[u8]) -> Result<Vec<Result<decode::Item<'_>, decode::BadIt
     Ok(items)
 }
 
-fn not_taken(error: LiveError) -> Problem {
+/// Why nothing was stored, for the client.
+pub(super) fn not_taken(error: LiveError) -> Problem {
     match error {
         LiveError::Unavailable | LiveError::Stopped => Problem::new(Code::Unavailable)
             .detail("nothing is stored; send it again")

@@ -73,6 +73,12 @@ impl Problem {
         self
     }
 
+    /// The same under another code.
+    #[must_use]
+    pub fn with_code(self, code: Code) -> Self {
+        Self { code, ..self }
+    }
+
     /// Sets when to try again, in seconds.
     #[must_use]
     pub fn retry_after(self, seconds: u64) -> Self {

@@ -97,6 +97,11 @@ impl Query {
         .flatten()
     }
 
+    /// The instant after which what is listed was changed.
+    pub fn updated_after(&mut self) -> Option<Timestamp> {
+        self.one("updatedAfter", instant)
+    }
+
     /// The organization an operator acts in.
     pub fn organization(&mut self) -> Option<OrganizationId> {
         self.one("organizationId", id)

@@ -1,5 +1,7 @@
 //! Translates refusals of `auth` and `ops` into problems for the client.
 
+use std::error::Error;
+
 use super::code::Code;
 use super::problem::Problem;
 use crate::auth::AuthError;
@@ -13,6 +15,14 @@ impl From<AuthError> for Problem {
     fn from(error: AuthError) -> Self {
         match error {
             AuthError::Unauthenticated => Self::new(Code::Unauthenticated),
+            AuthError::UnknownKey => Self::new(Code::Unauthenticated)
+                .detail("this key is unknown or revoked, or its system user is disabled; POST /v1/system-users/{id}/keys makes a new one"),
+            AuthError::KeyExpired(at) => Self::new(Code::Unauthenticated).detail(format!(
+                "this key expired at {at}; POST /v1/system-users/{{id}}/keys makes a new one"
+            )),
+            AuthError::NotInPublic => Self::new(Code::Unauthenticated).detail(
+                "in a path, a query or a password, only a key whose only scope is positions:ingest is accepted, or a tracker's token",
+            ),
             AuthError::InvalidCredentials => Self::new(Code::InvalidCredentials),
             AuthError::InvalidToken => Self::new(Code::InvalidToken),
             AuthError::Forbidden(action) => Self::new(Code::Forbidden).detail(action.needs()),
@@ -27,10 +37,10 @@ impl From<AuthError> for Problem {
             AuthError::EmailTaken => Self::new(Code::EmailTaken),
             AuthError::TooManyAttempts(seconds) => Self::new(Code::TooManyAttempts).retry_after(seconds),
             AuthError::Busy => Self::new(Code::Busy).retry_after(RETRY_SECONDS),
-            AuthError::Keys(error) => internal(&error.to_string()),
+            AuthError::Keys(error) => internal(&error),
             AuthError::Store(error) if is_taken_over(&error) => taken_over(),
-            AuthError::Store(error) if is_unavailable(&error) => unavailable(&error.to_string()),
-            AuthError::Store(error) => internal(&error.to_string()),
+            AuthError::Store(error) if is_unavailable(&error) => unavailable(&error),
+            AuthError::Store(error) => internal(&error),
         }
     }
 }
@@ -58,15 +68,18 @@ impl From<OpError> for Problem {
             OpError::PlanLimit { what, limit } => {
                 Self::new(Code::PlanLimitReached).detail(format!("the plan allows {limit} {what}"))
             }
+            OpError::WebhookLimit => Self::new(Code::WebhookLimitReached),
+            OpError::KeyLimit => Self::new(Code::KeyLimitReached),
             OpError::SignUpClosed => Self::new(Code::SignUpClosed),
             OpError::Precondition => Self::new(Code::PreconditionFailed),
             OpError::KeyUnderWay => Self::new(Code::IdempotencyKeyInUse).retry_after(RETRY_SECONDS),
             OpError::KeyReused => Self::new(Code::IdempotencyKeyReused),
             OpError::Cursor => Self::new(Code::InvalidCursor),
+            OpError::CursorExpired => Self::new(Code::CursorExpired),
             OpError::TakenOver => taken_over(),
             OpError::Busy => Self::new(Code::Busy).retry_after(RETRY_SECONDS),
-            OpError::Unavailable(cause) => unavailable(&cause),
-            OpError::Internal(cause) => internal(&cause),
+            OpError::Unavailable(cause) => unavailable(&*cause),
+            OpError::Internal(cause) => internal(&*cause),
         }
     }
 }
@@ -101,12 +114,12 @@ fn taken_over() -> Problem {
 }
 
 /// Logs the cause, which the client does not see.
-fn unavailable(cause: &str) -> Problem {
-    tracing::warn!(cause, "not available");
+fn unavailable(cause: &dyn Error) -> Problem {
+    tracing::warn!(%cause, "not available");
     Problem::new(Code::Unavailable).retry_after(RETRY_SECONDS)
 }
 
-fn internal(cause: &str) -> Problem {
-    tracing::error!(cause, "internal error");
+fn internal(cause: &dyn Error) -> Problem {
+    tracing::error!(%cause, "internal error");
     Problem::new(Code::Internal)
 }

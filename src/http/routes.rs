@@ -14,19 +14,22 @@ use super::fallback::Paths;
 use super::openapi::{self, Description};
 use super::route::{Access, GEOFENCE_BYTES, IMPORT_BYTES, Route, SMALL_BYTES};
 use super::{
-    assignments, audit, auth, background, dispatcher, drivers, events, fuel, fuel_periods, geofence_events,
-    geofence_import, geofences, health, limit, links, organizations, pages, position_history, positions,
-    sockets, system_users, trackers, users, vehicles, visits,
+    api_keys, assignments, audit, auth, background, changes, dispatcher, drivers, event_stream, events, fuel,
+    fuel_periods, geofence_events, geofence_import, geofences, health, inputs, limit, links, organizations,
+    pages, pending_trackers, position_history, positions, sockets, system_users, trackers, users, vehicles,
+    visits, webhooks,
 };
 use crate::auth::Action;
+use crate::ingest::adapters::MAX_BODY_BYTES;
 use crate::ingest::protocol::MAX_FRAME_BYTES;
 
 macro_rules! routes {
     (
         described { $($access:ident $(($action:ident))? $method:literal $path:literal $(<= $bytes:ident)? $($handler:ident)::+;)+ }
+        inputs { $($in_method:literal $in_path:literal $($input:ident)::+;)+ }
         pages { $($page_method:literal $page_path:literal $($page:ident)::+;)+ }
     ) => {
-        /// Every route. Fixed words come before `{id}`.
+        /// Every route. Fixed words come before `{id}`. Inputs speak other programs' protocols, so they are not described.
         pub static TABLE: LazyLock<Vec<Route>> = LazyLock::new(|| vec![
             $(Route {
                 method: $method,
@@ -34,6 +37,13 @@ macro_rules! routes {
                 access: Access::$access $((Action::$action))?,
                 body_bytes: [$($bytes,)? SMALL_BYTES][0],
                 mount: |resource| resource.to($($handler)::+),
+            },)+
+            $(Route {
+                method: $in_method,
+                path: $in_path,
+                access: Access::Tracker,
+                body_bytes: MAX_BODY_BYTES,
+                mount: |resource| resource.to($($input)::+),
             },)+
             $(Route {
                 method: $page_method,
@@ -72,6 +82,10 @@ routes! {
         May(ReadSystemUser)   "GET"    "/v1/system-users/{id}"                 system_users::find_system_user;
         May(WriteSystemUsers) "PUT"    "/v1/system-users/{id}"                 system_users::update_system_user;
         May(WriteSystemUsers) "DELETE" "/v1/system-users/{id}"                 system_users::delete_system_user;
+
+        May(ReadApiKeys)  "GET"    "/v1/system-users/{id}/keys"         api_keys::list_api_keys;
+        May(WriteApiKeys) "POST"   "/v1/system-users/{id}/keys"         api_keys::create_api_key;
+        May(RevokeApiKeys) "DELETE" "/v1/system-users/{id}/keys/{keyId}" api_keys::delete_api_key;
 
         May(ReadOrganization)       "GET"    "/v1/organizations"                      organizations::list_organizations;
         Either                      "POST"   "/v1/organizations"                      organizations::create_organization;
@@ -117,12 +131,24 @@ routes! {
         May(ReadPositions) "GET" "/v1/vehicles/{id}/positions" position_history::list_positions;
         May(ReadDrivers)   "GET" "/v1/vehicles/{id}/drivers"   assignments::list_drivers_of_vehicle;
 
+        May(ReadWebhooks)  "GET"    "/v1/webhooks"            webhooks::list_webhooks;
+        May(WriteWebhooks) "POST"   "/v1/webhooks"            webhooks::create_webhook;
+        May(ReadWebhooks)  "GET"    "/v1/webhooks/{id}"       webhooks::find_webhook;
+        May(WriteWebhooks) "PUT"    "/v1/webhooks/{id}"       webhooks::update_webhook;
+        May(WriteWebhooks) "DELETE" "/v1/webhooks/{id}"       webhooks::delete_webhook;
+        May(WriteWebhooks) "POST"   "/v1/webhooks/{id}/secret" webhooks::rotate_webhook_secret;
+        May(WriteWebhooks) "POST"   "/v1/webhooks/{id}/test"  webhooks::test_webhook;
+        May(WriteWebhooks) "POST"   "/v1/webhooks/{id}/resend" webhooks::resend_webhook;
+        May(ReadWebhooks)  "GET"    "/v1/webhooks/{id}/attempts" webhooks::list_webhook_attempts;
+        May(WriteWebhooks) "POST"   "/v1/webhooks/{id}/attempts/{attemptId}/resend" webhooks::resend_webhook_attempt;
         May(ReadTrackers)  "GET"    "/v1/trackers"            trackers::list_trackers;
         May(WriteTrackers) "POST"   "/v1/trackers"            trackers::create_tracker;
         May(ReadTrackers)  "GET"    "/v1/trackers/{id}"       trackers::find_tracker;
         May(WriteTrackers) "PUT"    "/v1/trackers/{id}"       trackers::update_tracker;
         May(WriteTrackers) "DELETE" "/v1/trackers/{id}"       trackers::delete_tracker;
         May(WriteTrackers) "POST"   "/v1/trackers/{id}/token" trackers::rotate_tracker_token;
+        May(ReadPositions) "GET"    "/v1/trackers/{id}/reports" trackers::list_tracker_reports;
+        May(ReadTrackers)  "GET"    "/v1/pending-trackers"    pending_trackers::list_pending_trackers;
 
         May(ReadGeofences)  "GET"    "/v1/geofences"                        geofences::list_geofences;
         May(WriteGeofences) "POST"   "/v1/geofences" <= GEOFENCE_BYTES      geofences::create_geofence;
@@ -140,6 +166,11 @@ routes! {
 
         May(ReadEvents) "GET" "/v1/events" events::list_events;
 
+        // Open, because a browser sends a ticket, and any status but 200 ends clients for good.
+        Open "GET" "/v1/events/stream" event_stream::stream_events;
+
+        May(ReadChanges) "GET" "/v1/changes" changes::list_changes;
+
         May(ReadEvents) "GET" "/v1/geofence-events"                     geofence_events::list_events;
         May(ReadEvents) "GET" "/v1/geofence-events/vehicle/{vehicleId}" geofence_events::list_events_of_vehicle;
         May(ReadEvents) "GET" "/v1/geofence-events/geofence/{geofenceId}/vehicles"
@@ -150,6 +181,8 @@ routes! {
         May(ReadEvents) "GET" "/v1/visits/{id}" visits::find_visit;
         May(ReadAudit)  "GET" "/v1/audit"       audit::list_audit;
 
+        May(ReadLivePositions) "GET" "/v1/positions" positions::list_newest_positions;
+
         Tracker "POST" "/v1/positions" <= MAX_FRAME_BYTES positions::create_positions;
         Tracker "GET"  "/v1/ws/tracker"                   sockets::tracker_socket;
         // Open, because browsers sign in by their first message.
@@ -158,6 +191,14 @@ routes! {
         Open "GET" "/healthz"      health::healthz;
         Open "GET" "/readyz"       health::readyz;
         Open "GET" "/openapi.json" pages::openapi_json;
+    }
+    inputs {
+        "GET"  "/in"                   inputs::report;
+        "POST" "/in"                   inputs::report;
+        "GET"  "/in/{token}"           inputs::report;
+        "POST" "/in/{token}"           inputs::report;
+        "GET"  "/in/{token}/{rest:.*}" inputs::report;
+        "POST" "/in/{token}/{rest:.*}" inputs::report;
     }
     pages {
         "GET"  "/problems"         pages::problem_list;

@@ -9,15 +9,18 @@ use futures_util::FutureExt;
 use futures_util::future::Either;
 use tokio::time::sleep;
 
+use super::changes;
 use super::code::Code;
 use super::problem::Problem;
 use super::query::Query;
 use super::request::{Shared, bearer, know_peer};
-use crate::auth::{Action, AuthError, Caller, Fleet, OrgScope, Reports, TrackerCredential, TrackerRefused};
+use crate::auth::{
+    API_KEY_PREFIX, Action, AuthError, Caller, OrgScope, Reports, TrackerCredential, TrackerRefused,
+};
 use crate::context::Context;
 use crate::feed::{self, Feed, FeedLimits, Opening};
 use crate::ingest::{self, Intake, SocketLimits, protocol};
-use crate::sessions::{End, Place};
+use crate::sessions::{End, ReportingSession};
 use crate::socket;
 
 /// Pause between two checks of whether a system user's session is still valid.
@@ -26,7 +29,7 @@ const CHECK_EVERY: Duration = Duration::from_secs(10);
 /// Report positions over a WebSocket.
 ///
 /// JSON text frames, subprotocol `waypost.tracker.v1`. The tracker's token comes as a bearer header, or
-/// as a second subprotocol `bearer.<token>`. So does the access token of a system user with the scope
+/// as a second subprotocol `bearer.<token>`. So does the key or access token of a system user with the scope
 /// positions:ingest, which names the tracker of each item. An `ack` means committed. The words and close codes are
 /// described in docs/tracking.md.
 #[utoipa::path(get, path = "/v1/ws/tracker", tag = "live",
@@ -40,20 +43,21 @@ pub async fn tracker_socket(
     let looked_up_at = context.sessions.revocations();
     let mut whose = reporting(&context, &request).await?;
     let answer = socket::handshake(&request, &[protocol::SUBPROTOCOL])?;
-    let place = whose.place(&context);
+    let reporting_session = whose.open(&context);
     // A token revoked or a tracker moved since the lookup found no socket to end, so look up again. That is rare
     // enough that thousands of trackers reconnecting at once are looked up once each.
     if context.sessions.revocations() != looked_up_at {
         whose = reporting(&context, &request).await?;
     }
     let session = whose.session();
-    let intake = Intake::new(context.live.clone(), whose.reports(&context)).for_long();
+    let intake = Intake::new(context.live.clone(), whose.reports(&context), context.report_log.clone());
+    let intake = intake.for_long();
     let live = context.live.clone();
     let limits =
         SocketLimits { ping_every: context.settings.tracker_ping_interval, ..SocketLimits::default() };
     let context = context.get_ref().clone();
     Ok(socket::serve(answer, protocol::MAX_FRAME_BYTES, move |out, messages| {
-        let served = ingest::run(out, messages, intake, place, live, limits);
+        let served = ingest::run(out, messages, intake, reporting_session, live, limits);
         match session {
             // Small, because there are very many of these futures.
             None => Either::Left(served),
@@ -75,19 +79,19 @@ async fn keep_to_session(context: &Context, caller: Caller) {
     loop {
         sleep(CHECK_EVERY).await;
         if let Ok(false) = Box::pin(context.auth.still_holds(&caller)).await {
-            context.sessions.end_session(caller.session_id, End::Credential);
+            context.sessions.end_session(caller.credential.id(), End::Credential);
         }
     }
 }
 
 /// Watch vehicles, geofences and events over a WebSocket.
 ///
-/// JSON text frames. The access token comes as a bearer header; a browser sends a one-time ticket as
+/// JSON text frames. The access token, or a system user's key, comes as a bearer header; a browser sends a one-time ticket as
 /// its first message instead. The words are described in docs/tracking.md.
 #[utoipa::path(get, path = "/v1/ws/live", tag = "live",
     responses((status = 101, description = "The socket is open"),
         (status = 401, description = "unauthenticated"),
-        (status = 403, description = "forbidden, organizationInactive, originNotAllowed")))]
+        (status = 403, description = "forbidden, organizationInactive, emailNotVerified, originNotAllowed")))]
 pub async fn live_socket(
     context: Shared,
     request: HttpRequest,
@@ -105,7 +109,17 @@ pub async fn live_socket(
         None => None,
     };
     let answer = socket::handshake(&request, &[])?;
-    let feed = Feed {
+    let feed = feed_of(&context);
+    let sessions = context.sessions.clone();
+    let opening = Opening { caller, sessions, show_change: changes::shown_to_callers(&context) };
+    Ok(socket::serve(answer, feed::protocol::MAX_FRAME_BYTES, |out, messages| {
+        feed::run(out, messages, feed, opening)
+    }))
+}
+
+/// The feed and its limits.
+pub(super) fn feed_of(context: &Context) -> Feed {
+    Feed {
         live: context.live.clone(),
         log: Arc::clone(&context.track) as _,
         auth: context.auth.clone(),
@@ -113,11 +127,7 @@ pub async fn live_socket(
             heartbeat_every: context.settings.feed_heartbeat_interval,
             ..FeedLimits::default()
         },
-    };
-    let opening = Opening { caller, sessions: context.sessions.clone() };
-    Ok(socket::serve(answer, feed::protocol::MAX_FRAME_BYTES, |out, messages| {
-        feed::run(out, messages, feed, opening)
-    }))
+    }
 }
 
 /// The sender of positions.
@@ -129,15 +139,17 @@ pub(super) enum Reporting {
 }
 
 impl Reporting {
-    fn place(&self, context: &Context) -> Place {
+    fn open(&self, context: &Context) -> ReportingSession {
         let sessions = &context.sessions;
         match self {
             Self::Tracker(tracker) => {
-                Place::Tracker(sessions.open(tracker.tracker_id, tracker.organization_id))
+                ReportingSession::Tracker(sessions.open(tracker.tracker_id, tracker.organization_id))
             }
-            Self::Fleet(caller, scope) => {
-                Place::Fleet(sessions.open_fleet(caller.id, caller.session_id, scope.organization_id()))
-            }
+            Self::Fleet(caller, scope) => ReportingSession::Fleet(sessions.open_fleet(
+                caller.id,
+                caller.credential.id(),
+                scope.organization_id(),
+            )),
         }
     }
 
@@ -153,24 +165,30 @@ impl Reporting {
     pub(super) fn reports(self, context: &Context) -> Reports {
         match self {
             Self::Tracker(tracker) => Reports::Own(tracker),
-            Self::Fleet(_, scope) => {
-                let changes = context.sessions.tracker_changes(scope.organization_id());
-                Reports::Fleet(Box::new(Fleet::new(context.db.clone(), scope, changes)))
-            }
+            Self::Fleet(_, scope) => Reports::Fleet(Box::new(context.auth.fleet(scope))),
         }
     }
 }
 
-/// Identifies the sender by the token of the header or of the second subprotocol: a tracker's own, or a system user's
-/// access token, which is a JWT and contains dots.
+/// Identifies the sender by the token of the header or of the second subprotocol.
 pub(super) async fn reporting(context: &Context, request: &HttpRequest) -> Result<Reporting, Problem> {
     let token = bearer(request).or_else(|| offered_token(request));
     let token = token.ok_or_else(|| {
         Problem::new(Code::Unauthenticated)
-            .detail("a tracker's token is needed, or a system user's access token")
+            .detail("a tracker's token is needed, or a system user's key or access token")
     })?;
-    if token.contains('.') {
-        let caller = context.auth.caller(token).await?;
+    identified(context, request, token).await
+}
+
+/// Identifies the sender by a token: a tracker's own, or a system user's key or access token, which is a JWT and
+/// contains dots.
+pub(super) async fn identified(
+    context: &Context,
+    request: &HttpRequest,
+    token: &str,
+) -> Result<Reporting, Problem> {
+    if token.contains('.') || token.starts_with(API_KEY_PREFIX) {
+        let caller = context.auth.reporter(token).await?;
         let scope = caller.scope(&context.db, Action::IngestPositions, None).await?;
         know_peer(request);
         return Ok(Reporting::Fleet(caller, scope));
@@ -204,7 +222,10 @@ fn refuse_foreign_pages(context: &Context, request: &HttpRequest) -> Result<(), 
     let settings = &context.settings;
     let own_host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let same_host = origin.split_once("://").is_some_and(|(_, host)| Some(host) == own_host);
-    if same_host || origin == settings.public_url() || settings.allowed_origins.iter().any(|o| o == origin) {
+    if same_host
+        || origin == settings.public_url()
+        || settings.allowed_origins.iter().any(|o| o.covers(origin))
+    {
         Ok(())
     } else {
         let detail = format!("pages of {origin} may not open the feed; see the setting allowedOrigins");

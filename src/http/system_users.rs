@@ -4,7 +4,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
-use waypost_actors::model::OrganizationId;
+use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::answer::{self, Answer, PageOf};
 use super::body::JsonBody;
@@ -66,6 +66,7 @@ pub async fn verify_system_user(context: Shared, PathToken(token): PathToken, qu
     query.finish()?;
     let verified =
         Verified::from(context.auth.verify_system_user(&token, request_context::request_id()).await?);
+    context.live.number_changes();
     Ok(HttpResponse::Ok().json(verified))
 }
 
@@ -96,6 +97,7 @@ pub async fn login_system_user(context: Shared, query: Query, JsonBody(body): Js
 #[utoipa::path(get, path = "/v1/system-users", tag = "system users",
     params(("q" = Option<String>, Query, description = "Text to find in name or address"),
         ("status" = Option<Vec<SystemUserStatus>>, Query, description = "Only of these states"),
+        ("updatedAfter" = Option<Timestamp>, Query, description = "Only what was changed after this; deletions are in /v1/changes"),
         ("sort" = Option<String>, Query, description = "name, email, createdAt, updatedAt; - for descending"),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators may name the organization"),
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
@@ -106,7 +108,11 @@ pub async fn list_system_users(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let filter = ops::Filter { q: query.q(), statuses: query.many("status", word(SystemUserStatus::WORDS)) };
+    let filter = ops::Filter {
+        q: query.q(),
+        statuses: query.many("status", word(SystemUserStatus::WORDS)),
+        updated_after: query.updated_after(),
+    };
     let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;

@@ -1,7 +1,7 @@
 //! `/v1/trackers`.
 
 use actix_web::{HttpRequest, HttpResponse};
-use waypost_actors::model::{TrackerId, VehicleId};
+use waypost_actors::model::{Timestamp, TrackerId, VehicleId};
 
 use super::answer::{self, Answer, PageOf};
 use super::query::{Query, id, word};
@@ -9,7 +9,9 @@ use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
 use crate::domain::body::Params;
 use crate::domain::paging::SortKey;
 use crate::domain::tracker::{CreateTracker, Tracker, TrackerStatus, UpdateTracker};
+use crate::domain::tracker_report::TrackerReports;
 use crate::ops::scoped::Scoped;
+use crate::ops::tracker_reports;
 use crate::ops::trackers::{self as ops, TrackerWithToken};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
@@ -19,6 +21,7 @@ const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true }
     params(("q" = Option<String>, Query, description = "Text to find in unique id or model"),
         ("status" = Option<Vec<TrackerStatus>>, Query, description = "Only of these states"),
         ("vehicleId" = Option<Vec<VehicleId>>, Query, description = "Only those in these vehicles now"),
+        ("updatedAfter" = Option<Timestamp>, Query, description = "Only what was changed after this; deletions are in /v1/changes"),
         ("sort" = Option<String>, Query, description = "uniqueId, status, createdAt, updatedAt; - for descending"),
         InOrganization,
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
@@ -30,7 +33,12 @@ pub async fn list_trackers(
     mut query: Query,
 ) -> Answer {
     let statuses = query.many("status", word(TrackerStatus::WORDS));
-    let filter = ops::Filter { q: query.q(), statuses, vehicle_ids: query.many("vehicleId", id) };
+    let filter = ops::Filter {
+        q: query.q(),
+        statuses,
+        vehicle_ids: query.many("vehicleId", id),
+        updated_after: query.updated_after(),
+    };
     let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
@@ -91,6 +99,18 @@ pub async fn update_tracker(
 pub async fn rotate_tracker_token(context: Shared, PathId(id): PathId<TrackerId>, by: Scoped) -> Answer {
     let out = ops::rotate_token(&context, &by, id).await?;
     Ok(answer::ok(&out.tracker, &out))
+}
+
+/// When a tracker was last heard, and what it sent that was refused for good: its client was told that it is stored.
+///
+/// A system user needs the scope `positions:read` or `events:read`.
+#[utoipa::path(get, path = "/v1/trackers/{id}/reports", tag = "trackers",
+    params(("id" = TrackerId, Path),
+        InOrganization),
+    responses((status = 200, body = TrackerReports, description = "The newest hundred refused reports, newest first")))]
+pub async fn list_tracker_reports(context: Shared, PathId(id): PathId<TrackerId>, by: Scoped) -> Answer {
+    let found = tracker_reports::list_reports(&context, &by, id).await?;
+    Ok(HttpResponse::Ok().json(found))
 }
 
 /// Delete a tracker. Its token is refused from now on; its fixes stay.

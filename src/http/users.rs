@@ -2,7 +2,7 @@
 
 use actix_web::HttpRequest;
 use uuid::Uuid;
-use waypost_actors::model::OrganizationId;
+use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::answer::{self, Answer, PageOf};
 use super::query::{Query, word};
@@ -22,6 +22,7 @@ const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true }
         ("q" = Option<String>, Query, description = "Text to find in names or address"),
         ("role" = Option<Vec<Role>>, Query, description = "Only with these roles"),
         ("status" = Option<Vec<AccountStatus>>, Query, description = "Only of these states"),
+        ("updatedAfter" = Option<Timestamp>, Query, description = "Only what was changed after this; deletions are in /v1/changes"),
         ("sort" = Option<String>, Query,
             description = "lastName, firstName, email, createdAt, updatedAt; - for descending"),
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
@@ -37,6 +38,7 @@ pub async fn list_users(
         q: query.q(),
         roles: query.many("role", word(Role::WORDS)),
         statuses: query.many("status", word(AccountStatus::WORDS)),
+        updated_after: query.updated_after(),
     };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
@@ -61,7 +63,7 @@ pub async fn create_user(
     query.finish()?;
     let by = Scoped::named_by(caller, &body)?;
     let made = ops::create_user(&context, &by, body).await?;
-    Ok(answer::created(format!("/v1/users/{}", made.id), &made.settled(), &made))
+    Ok(answer::created(format!("/v1/users/{}", made.id), &made.etag_basis(), &made))
 }
 
 /// Get a user. Everybody may get themselves.
@@ -71,7 +73,7 @@ pub async fn create_user(
     responses((status = 200, body = User, description = "The user")))]
 pub async fn find_user(context: Shared, PathId(id): PathId<Uuid>, by: Scoped) -> Answer {
     let found = ops::find_user(&context, &by, id).await?;
-    Ok(answer::with_derived(&found.settled(), &found))
+    Ok(answer::with_derived(&found.etag_basis(), &found))
 }
 
 /// Change a user.
@@ -98,7 +100,7 @@ pub async fn update_user(
 ) -> Answer {
     let by = query.scoped(caller)?;
     let changed = ops::update_user(&context, &by, id, &if_match, body).await?;
-    Ok(answer::with_derived(&changed.settled(), &changed))
+    Ok(answer::with_derived(&changed.etag_basis(), &changed))
 }
 
 /// Send an invitation once more. The link sent before is good no longer.
@@ -109,5 +111,5 @@ pub async fn update_user(
         (status = 409, description = "invalidTransition")))]
 pub async fn invite_user_again(context: Shared, PathId(id): PathId<Uuid>, by: Scoped) -> Answer {
     let found = ops::invite_again(&context, &by, id).await?;
-    Ok(answer::with_derived(&found.settled(), &found))
+    Ok(answer::with_derived(&found.etag_basis(), &found))
 }

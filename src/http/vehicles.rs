@@ -3,10 +3,11 @@
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
 use utoipa::ToSchema;
-use waypost_actors::model::{DriverId, VehicleId};
+use waypost_actors::model::{DriverId, GeofenceId, Motion, Timestamp, VehicleId};
 
 use super::answer::{self, Answer, PageOf};
 use super::code::Code;
+use super::geofences::bbox;
 use super::problem::Problem;
 use super::query::{Query, id, word};
 use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
@@ -15,7 +16,8 @@ use crate::domain::assignment::CurrentDriver;
 use crate::domain::body::Params;
 use crate::domain::paging::{Page, SortKey};
 use crate::domain::vehicle::{CreateVehicle, Vehicle, VehicleCategory, VehicleIn, VehicleStatus};
-use crate::ops::live_view::LiveVehicle;
+use crate::ops::live_filter::LiveFilter;
+use crate::ops::live_view::{Connection, LiveVehicle};
 use crate::ops::scoped::Scoped;
 use crate::ops::vehicles::{self as ops, NewTracker};
 
@@ -38,7 +40,7 @@ pub struct VehicleOut {
 }
 
 /// Adds to each vehicle its driver and, if wanted, its live state.
-async fn shown(
+pub(super) async fn shown(
     context: &Shared,
     caller: &Caller,
     scope: &OrgScope,
@@ -83,7 +85,13 @@ fn wants_live(query: &mut Query, usual: bool) -> bool {
         ("status" = Option<Vec<VehicleStatus>>, Query, description = "Only of these states"),
         ("category" = Option<Vec<VehicleCategory>>, Query, description = "Only of these categories"),
         ("driverId" = Option<Vec<DriverId>>, Query, description = "Only those that one of these drives now"),
+        ("vehicleId" = Option<Vec<VehicleId>>, Query, description = "Only these"),
+        ("geofenceId" = Option<Vec<GeofenceId>>, Query, description = "Only those in one of these now; takes a system user the scope events:read"),
+        ("bbox" = Option<String>, Query, description = "west,south,east,north: only those within now; this and the next two take a system user the scope positions:read"),
+        ("state" = Option<Vec<Connection>>, Query, description = "Only those that are heard of like this now"),
+        ("motion" = Option<Vec<Motion>>, Query, description = "Only those that move like this now"),
         ("include" = Option<String>, Query, description = "live: with where each is now; takes a system user the scope positions:read"),
+        ("updatedAfter" = Option<Timestamp>, Query, description = "Only what was changed after this; deletions are in /v1/changes"),
         ("sort" = Option<String>, Query, description = "name, status, createdAt, updatedAt; - for descending"),
         InOrganization,
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
@@ -97,7 +105,9 @@ pub async fn list_vehicles(
     let mut filter = filter(&mut query);
     filter.statuses = query.many("status", word(VehicleStatus::WORDS));
     filter.driver_ids = query.many("driverId", id);
-    listed(context, caller, &request, query, filter).await
+    filter.ids = query.many("vehicleId", id);
+    let live = live_filter(&mut query);
+    listed(context, caller, &request, query, (filter, live)).await
 }
 
 /// List the vehicles in use that nobody drives.
@@ -105,6 +115,7 @@ pub async fn list_vehicles(
     params(("q" = Option<String>, Query, description = "Text to find in name, plate, VIN, make or model"),
         ("category" = Option<Vec<VehicleCategory>>, Query, description = "Only of these categories"),
         ("include" = Option<String>, Query, description = "live: with where each is now; takes a system user the scope positions:read"),
+        ("updatedAfter" = Option<Timestamp>, Query, description = "Only what was changed after this; deletions are in /v1/changes"),
         ("sort" = Option<String>, Query, description = "name, status, createdAt, updatedAt; - for descending"),
         InOrganization,
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
@@ -118,13 +129,26 @@ pub async fn list_unassigned_vehicles(
     let mut filter = filter(&mut query);
     filter.statuses = vec![VehicleStatus::Active];
     filter.unassigned = true;
-    listed(context, caller, &request, query, filter).await
+    listed(context, caller, &request, query, (filter, LiveFilter::default())).await
 }
 
 /// Reads the filters that all lists of vehicles share.
 fn filter(query: &mut Query) -> ops::Filter {
     let categories = query.many("category", word(VehicleCategory::WORDS));
-    ops::Filter { q: query.q(), categories, ..ops::Filter::default() }
+    let updated_after = query.updated_after();
+    ops::Filter { q: query.q(), categories, updated_after, ..ops::Filter::default() }
+}
+
+/// Reads the filters by where vehicles are and what they do now.
+pub(super) fn live_filter(query: &mut Query) -> LiveFilter {
+    const MOTIONS: &[(&str, Motion)] =
+        &[("moving", Motion::Moving), ("stopped", Motion::Stopped), ("unknown", Motion::Unknown)];
+    LiveFilter {
+        geofence_ids: query.many("geofenceId", id),
+        bbox: query.one("bbox", bbox),
+        states: query.many("state", word(Connection::WORDS)),
+        motions: query.many("motion", word(MOTIONS)),
+    }
 }
 
 async fn listed(
@@ -132,13 +156,13 @@ async fn listed(
     caller: Caller,
     request: &HttpRequest,
     mut query: Query,
-    filter: ops::Filter,
+    (filter, live): (ops::Filter, LiveFilter),
 ) -> Answer {
     let with_live = wants_live(&mut query, false);
     let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
-    let (scope, found) = ops::list_vehicles(&context, &by, &filter, &sort, page).await?;
+    let (scope, found) = ops::list_vehicles(&context, &by, &filter, &live, &sort, page).await?;
     let items = shown(&context, &by.caller, &scope, found.items, with_live).await?;
     Ok(answer::page(request, page, Page { items, total: found.total }, |item| item))
 }

@@ -1,19 +1,32 @@
 //! From items to fixes to vehicles: shared by the socket and `POST /v1/positions`.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
+use tokio::time::sleep;
 use utoipa::ToSchema;
 use waypost_actors::live::{Live, LiveError};
-use waypost_actors::model::{Fix, Timestamp, VehicleId};
+use waypost_actors::model::{Fix, Timestamp, TrackerId, VehicleId};
 use waypost_actors::ports::Counts;
-use waypost_actors::report::{Pending, Reporter, Settled};
+use waypost_actors::report::{Pending, ReportOutcome, Reporter};
 use waypost_actors::tracking;
 
+use super::adapters::units::kmh_per;
 use super::decode::{BadItem, Item};
+use super::pending;
 use crate::auth::{Configured, Named, Reports, TrackerCredential};
-use crate::domain::tracker::TrackerConfig;
+use crate::clock;
+use crate::domain::tracker::{SpeedUnit, TrackerConfig};
+use crate::report_log::{NewRejected, ReportLog, Tally};
+
+/// Pause before what could not be stored is tried again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// What our own items come by, over the socket or `POST /v1/positions`.
+const OWN_PROTOCOL: &str = "waypost";
 
 /// An item that was refused. Its batch went on without it; sending it again changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -28,6 +41,9 @@ pub struct Rejected {
     pub code: &'static str,
     /// Why, for people.
     pub detail: String,
+    /// Who reported it, if that is known.
+    #[serde(skip)]
+    pub tracker: Option<TrackerId>,
 }
 
 /// The path of one connection's items to their vehicles.
@@ -35,32 +51,41 @@ pub struct Intake {
     live: Live,
     reporter: Reporter,
     reports: Reports,
+    log: ReportLog,
+    /// The adapter or protocol that the items come by.
+    input: &'static str,
+    /// The unit that was taken for that of the items' speeds, where the client's words leave it open.
+    assumed_speed: Option<SpeedUnit>,
+    /// Whether a vehicle that is out of use costs only its own items, not the connection.
+    is_item_by_item: bool,
 }
 
 /// Items that wait for their commit.
 pub struct Batch {
     /// The fixes that were not refused at once.
     pending: Option<Pending>,
-    /// The index in the request and the number of each of them.
-    places: Vec<(usize, Option<i64>)>,
-    /// Whether a vehicle that is out of use costs only its own items, not the connection.
-    is_fleet: bool,
+    /// Where each of them was in the request.
+    places: Vec<Place>,
+    is_item_by_item: bool,
     /// The refused items.
     pub rejected: Vec<Rejected>,
 }
 
+/// Where an item was: its index in the request, its number, and who reported it.
+type Place = (usize, Option<i64>, Option<TrackerId>);
+
 impl Batch {
     /// Waits for the commit of all fixes. After an error, none of them is promised.
     pub async fn committed(self) -> Result<(Counts, Vec<Rejected>), LiveError> {
-        let Self { pending, places, is_fleet, mut rejected } = self;
+        let Self { pending, places, is_item_by_item, mut rejected } = self;
         let Some(pending) = pending else { return Ok((Counts::default(), rejected)) };
-        let Settled { counts, refused, out_of_use } = pending.settled().await?;
-        if !out_of_use.is_empty() && !is_fleet {
+        let ReportOutcome { counts, refused, out_of_use } = pending.outcome().await?;
+        if !out_of_use.is_empty() && !is_item_by_item {
             return Err(LiveError::UnknownVehicle);
         }
         let mut reject = |place: usize, code, detail: &str| {
-            let Some((index, seq)) = places.get(place).copied() else { return };
-            rejected.push(Rejected { seq, index, code, detail: detail.to_owned() });
+            let Some((index, seq, tracker)) = places.get(place).copied() else { return };
+            rejected.push(Rejected { seq, index, code, detail: detail.to_owned(), tracker });
         };
         for place in out_of_use {
             reject(place, "notInstalled", "the tracker's vehicle is out of use");
@@ -81,8 +106,36 @@ impl Batch {
 impl Intake {
     /// The intake of one connection.
     #[must_use]
-    pub fn new(live: Live, reports: Reports) -> Self {
-        Self { reporter: live.reporter(), live, reports }
+    pub fn new(live: Live, reports: Reports, log: ReportLog) -> Self {
+        let is_item_by_item = matches!(reports, Reports::Fleet(_));
+        Self {
+            reporter: live.reporter(),
+            live,
+            reports,
+            log,
+            input: OWN_PROTOCOL,
+            assumed_speed: None,
+            is_item_by_item,
+        }
+    }
+
+    /// Names the adapter or protocol that the items come by.
+    #[must_use]
+    pub fn by(self, input: &'static str) -> Self {
+        Self { input, ..self }
+    }
+
+    /// Says which unit was taken for that of the speeds to come; a tracker that is set to another one has that.
+    #[must_use]
+    pub fn assuming(self, assumed_speed: Option<SpeedUnit>) -> Self {
+        Self { assumed_speed, ..self }
+    }
+
+    /// For clients that hear nothing but whether they may forget what they sent: everything that is refused is refused
+    /// item by item, and what the items of a tracker's own connection call it does not matter.
+    #[must_use]
+    pub fn item_by_item(self) -> Self {
+        Self { is_item_by_item: true, ..self }
     }
 
     /// For a long-lived connection: moves its vehicles to the calling thread.
@@ -125,30 +178,100 @@ impl Intake {
 
     /// Hands the items to their vehicles, in order, and waits until they are applied.
     pub async fn take(&mut self, items: Vec<Result<Item<'_>, BadItem>>) -> Result<Batch, LiveError> {
-        self.learn(&items).await?;
-        let is_fleet = matches!(self.reports, Reports::Fleet(_));
+        self.learn(items.iter().filter_map(|item| item.as_ref().ok()?.tracker.as_deref())).await?;
         let now = self.live.now();
-        let mut rejected = Vec::new();
+        let (mut rejected, mut heard) = (Vec::new(), Vec::new());
         let mut report = Vec::with_capacity(items.len());
         let mut places = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
-            let seq = match &item {
-                Ok(item) => item.seq,
-                Err(bad) => bad.seq,
+            let (seq, named) = match &item {
+                Ok(item) => (item.seq, item.tracker.as_deref()),
+                Err(bad) => (bad.seq, None),
             };
-            match item.map_err(|bad| ("invalidItem", bad.detail)).and_then(|item| self.fix(item, now)) {
+            self.keep_pending(named, item.as_ref().ok(), now);
+            let tracker = self.tracker(named);
+            let whose = tracker.as_ref().ok().map(|tracker| tracker.tracker_id);
+            if whose != heard.last().copied() {
+                heard.extend(whose);
+            }
+            let item = item.map_err(|bad| ("invalidItem", bad.detail));
+            match item.and_then(|item| fix(tracker?, item, self.assumed_speed, now)) {
                 Ok(fix) => {
-                    places.push((index, seq));
+                    places.push((index, seq, whose));
                     report.push(fix);
                 }
-                Err((code, detail)) => rejected.push(Rejected { seq, index, code, detail }),
+                Err((code, detail)) => rejected.push(Rejected { seq, index, code, detail, tracker: whose }),
             }
         }
+        self.log.heard(heard, now);
         let pending = match report.is_empty() {
             true => None,
             false => Some(self.reporter.report_all(report).await?),
         };
-        Ok(Batch { pending, places, is_fleet, rejected })
+        Ok(Batch { pending, places, is_item_by_item: self.is_item_by_item, rejected })
+    }
+
+    /// Notes who was heard without a position.
+    pub async fn hear(&mut self, contacts: &[Option<Cow<'_, str>>]) -> Result<(), LiveError> {
+        self.learn(contacts.iter().flatten().map(|name| &**name)).await?;
+        let now = self.live.now();
+        contacts.iter().for_each(|name| self.keep_pending(name.as_deref(), None, now));
+        let whose = contacts.iter().filter_map(|name| self.tracker(name.as_deref()).ok());
+        self.log.heard(whose.map(|tracker| tracker.tracker_id), now);
+        Ok(())
+    }
+
+    /// Notes who was heard and stores items, or refuses them for good, however long the store is away. For clients that
+    /// wait for the answer; an error is the end of the server.
+    pub async fn store(
+        &mut self,
+        contacts: &[Option<Cow<'_, str>>],
+        items: Vec<Result<Item<'_>, BadItem>>,
+    ) -> Result<(Counts, Vec<Rejected>), LiveError> {
+        let mut is_shown = false;
+        loop {
+            match self.store_once(contacts, items.clone()).await {
+                Err(LiveError::Unavailable) => {
+                    if !std::mem::replace(&mut is_shown, true) {
+                        self.show_provisional(items.clone()).await;
+                    }
+                    sleep(RETRY_AFTER).await;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn store_once(
+        &mut self,
+        contacts: &[Option<Cow<'_, str>>],
+        items: Vec<Result<Item<'_>, BadItem>>,
+    ) -> Result<(Counts, Vec<Rejected>), LiveError> {
+        if !contacts.is_empty() {
+            self.hear(contacts).await?;
+        }
+        self.take(items).await?.committed().await
+    }
+
+    /// Whom a name belongs to that was heard before.
+    #[must_use]
+    pub fn whose(&self, name: &str) -> Option<TrackerId> {
+        self.tracker(Some(name)).ok().map(|tracker| tracker.tracker_id)
+    }
+
+    /// Counts what came by an adapter or protocol, and keeps what was refused of it for people. `raw`: what was sent.
+    pub fn note(&self, tally: Tally, rejected: Vec<Rejected>, raw: &[u8]) {
+        let input = self.input;
+        let received_at = self.live.now();
+        self.log.count(input, Tally { rejected: rejected.len() as u64, ..tally });
+        for Rejected { code, detail, tracker, .. } in rejected {
+            let Some(tracker_id) = tracker else {
+                tracing::info!(input, code, detail, "refused, of a device that is not known");
+                continue;
+            };
+            let (id, raw) = (clock::new_id(), raw.to_vec());
+            self.log.rejected(NewRejected { id, tracker_id, received_at, input, code, detail, raw });
+        }
     }
 
     /// Shows provisional positions while the store is away, from items that are not taken now and will be sent again.
@@ -158,7 +281,10 @@ impl Intake {
         }
         let now = self.live.now();
         let mut fixes: HashMap<VehicleId, Vec<Fix>> = HashMap::new();
-        for (vehicle, fix) in items.into_iter().flatten().filter_map(|item| self.fix(item, now).ok()) {
+        let known = |item: Item<'_>| {
+            fix(self.tracker(item.tracker.as_deref()).ok()?, item, self.assumed_speed, now).ok()
+        };
+        for (vehicle, fix) in items.into_iter().flatten().filter_map(known) {
             fixes.entry(vehicle).or_default().push(fix);
         }
         for (vehicle, fixes) in fixes {
@@ -166,32 +292,30 @@ impl Intake {
         }
     }
 
-    /// Looks up the trackers named by a fleet's items that are not cached yet.
-    async fn learn(&mut self, items: &[Result<Item<'_>, BadItem>]) -> Result<(), LiveError> {
+    /// Looks up the trackers that a fleet names and that are not cached yet.
+    async fn learn<'n>(&mut self, names: impl Iterator<Item = &'n str>) -> Result<(), LiveError> {
         let Reports::Fleet(fleet) = &mut self.reports else { return Ok(()) };
-        let names = items.iter().filter_map(|item| item.as_ref().ok()?.tracker.as_deref());
         fleet.learn(names, self.live.now()).await.map_err(|error| {
             tracing::warn!(%error, "trackers cannot be looked up");
             LiveError::Unavailable
         })
     }
 
-    fn fix(&self, item: Item<'_>, now: Timestamp) -> Result<(VehicleId, Fix), (&'static str, String)> {
-        let tracker = self.tracker(item.tracker.as_deref())?;
-        let recorded_at = item.recorded_at.map_err(|detail| ("invalidTime", detail))?;
-        let keep_from = tracker.keep_days.map(|days| now.plus_seconds(-86_400.0 * days as f64));
-        let fix = tracking::accept(&item.reported, recorded_at, now, keep_from)
-            .map_err(|refusal| (refusal.code(), refusal.to_string()))?;
-        let vehicle = tracker
-            .vehicle_at(recorded_at)
-            .ok_or_else(|| ("notInstalled", format!("the tracker was in no vehicle at {recorded_at}")))?;
-        Ok((vehicle, fix))
+    /// Keeps what a device says that is no tracker of the fleet, for whoever makes it one.
+    fn keep_pending(&self, named: Option<&str>, item: Option<&Item<'_>>, now: Timestamp) {
+        if let (Reports::Fleet(fleet), Some(name)) = (&self.reports, named)
+            && matches!(fleet.find(name), Named::Unknown)
+        {
+            let device = (name, self.input);
+            pending::keep(&self.log, fleet.organization_id(), device, item.into_iter(), now);
+        }
     }
 
     /// The tracker that an item comes from: the connection's own, or the one that a fleet's item names.
     fn tracker<'s>(&'s self, named: Option<&str>) -> Result<&'s TrackerCredential, (&'static str, String)> {
         match (&self.reports, named) {
             (Reports::Own(own), None) => Ok(own),
+            (Reports::Own(own), Some(_)) if self.is_item_by_item => Ok(own),
             (Reports::Own(own), Some(name)) if own.is_called(name) => Ok(own),
             (Reports::Own(_), Some(other)) => {
                 Err(("unknownTracker", format!("{other:?} is not the tracker this token belongs to")))
@@ -206,4 +330,25 @@ impl Intake {
             },
         }
     }
+}
+
+/// A tracker's item as a fix of the vehicle it was in, or why it is refused.
+fn fix(
+    tracker: &TrackerCredential,
+    mut item: Item<'_>,
+    assumed_speed: Option<SpeedUnit>,
+    now: Timestamp,
+) -> Result<(VehicleId, Fix), (&'static str, String)> {
+    let recorded_at = item.recorded_at.map_err(|detail| ("invalidTime", detail))?;
+    let keep_from = tracker.keep_days.map(|days| now.plus_seconds(-86_400.0 * days as f64));
+    if let (Some(assumed), Some(unit)) = (assumed_speed, tracker.speed_unit) {
+        item.reported.speed_kmh =
+            item.reported.speed_kmh.map(|speed| speed / kmh_per(assumed) * kmh_per(unit));
+    }
+    let fix = tracking::accept(&item.reported, recorded_at, now, keep_from)
+        .map_err(|refusal| (refusal.code(), refusal.to_string()))?;
+    let vehicle = tracker
+        .vehicle_at(recorded_at)
+        .ok_or_else(|| ("notInstalled", format!("the tracker was in no vehicle at {recorded_at}")))?;
+    Ok((vehicle, fix))
 }

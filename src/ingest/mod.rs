@@ -1,10 +1,15 @@
-//! Ingestion of fixes: the tracker socket, and the items it shares with `POST /v1/positions`.
+//! Ingestion of fixes: the tracker socket, the adapters of other clients, hardware, brokers, and the items they share
+//! with `POST /v1/positions`.
 //!
 //! The hot path: from bytes to items to fixes to the live core, and back with an acknowledgement after the commit.
 //! Knows no SQL and no route.
 
+pub mod adapters;
 pub mod decode;
+pub mod devices;
 mod intake;
+pub mod mqtt;
+mod pending;
 pub mod protocol;
 mod sent;
 mod session;

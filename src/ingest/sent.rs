@@ -57,15 +57,15 @@ struct Gap {
 
 /// What to do with a frame, by its position relative to a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum FrameAction {
     /// Take it.
-    Next,
+    Accept,
     /// It was sent before the client knew that an earlier one failed.
-    Ahead,
+    Ignore,
     /// So late that the client may have missed the `retry`; this is the item it must resume with.
-    Lost(i64),
+    Retry(i64),
     /// The client has not resumed with that item for too long.
-    Hopeless(i64),
+    GiveUp(i64),
 }
 
 impl Sent {
@@ -74,21 +74,21 @@ impl Sent {
     }
 
     /// What to do with a frame that begins with this item.
-    pub(super) fn place(&mut self, first_seq: i64, now: Instant) -> Place {
+    pub(super) fn admit(&mut self, first_seq: i64, now: Instant) -> FrameAction {
         match &mut self.gap {
             Some(gap) if first_seq > gap.resume_at => {
                 if now - gap.since >= GIVEN_UP_AFTER {
-                    return Place::Hopeless(gap.resume_at);
+                    return FrameAction::GiveUp(gap.resume_at);
                 }
                 if now - gap.told_at < TOLD_AGAIN_AFTER {
-                    return Place::Ahead;
+                    return FrameAction::Ignore;
                 }
                 gap.told_at = now;
-                Place::Lost(gap.resume_at)
+                FrameAction::Retry(gap.resume_at)
             }
             _ => {
                 self.gap = None;
-                Place::Next
+                FrameAction::Accept
             }
         }
     }
@@ -169,9 +169,9 @@ mod tests {
         let failed = Some((LiveError::Unavailable, 11));
         assert_eq!((outcome.acked, outcome.failed, sent.len()), (Some(10), failed, 0));
         for ahead in [31, 21, 12] {
-            assert_eq!(sent.place(ahead, now), Place::Ahead);
+            assert_eq!(sent.admit(ahead, now), FrameAction::Ignore);
         }
-        assert_eq!((sent.place(11, now), sent.place(31, now)), (Place::Next, Place::Next));
+        assert_eq!((sent.admit(11, now), sent.admit(31, now)), (FrameAction::Accept, FrameAction::Accept));
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
         sent.push(1, 10, pending());
         // Resuming at 11 would acknowledge the first ten, whose outcome is unknown.
         assert_eq!(sent.fail(11, now), 1);
-        assert_eq!((sent.place(11, now), sent.place(1, now)), (Place::Ahead, Place::Next));
+        assert_eq!((sent.admit(11, now), sent.admit(1, now)), (FrameAction::Ignore, FrameAction::Accept));
     }
 
     #[test]
@@ -188,11 +188,20 @@ mod tests {
         let (mut sent, begin) = (Sent::default(), Instant::now());
         let at = |seconds| begin + Duration::from_secs(seconds);
         sent.fail(11, begin);
-        assert_eq!((sent.place(12, at(4)), sent.place(12, at(5))), (Place::Ahead, Place::Lost(11)));
-        assert_eq!((sent.place(12, at(9)), sent.place(12, at(10))), (Place::Ahead, Place::Lost(11)));
+        assert_eq!(
+            (sent.admit(12, at(4)), sent.admit(12, at(5))),
+            (FrameAction::Ignore, FrameAction::Retry(11))
+        );
+        assert_eq!(
+            (sent.admit(12, at(9)), sent.admit(12, at(10))),
+            (FrameAction::Ignore, FrameAction::Retry(11))
+        );
         // A new failure restarts the timers: the client had resumed as asked.
         sent.fail(11, at(12));
-        assert_eq!((sent.place(12, at(40)), sent.place(12, at(42))), (Place::Lost(11), Place::Hopeless(11)));
-        assert_eq!(sent.place(11, at(43)), Place::Next);
+        assert_eq!(
+            (sent.admit(12, at(40)), sent.admit(12, at(42))),
+            (FrameAction::Retry(11), FrameAction::GiveUp(11))
+        );
+        assert_eq!(sent.admit(11, at(43)), FrameAction::Accept);
     }
 }

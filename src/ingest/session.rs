@@ -8,7 +8,7 @@ use waypost_actors::live::{Live, LiveError};
 use super::decode::{self, BadItem, Heard, Item};
 use super::intake::Intake;
 use super::protocol::{CREDIT, Close, LIMITS, MAX_BOOT_ID_CHARS, MAX_FRAME_BYTES, MAX_ITEMS, Say};
-use super::sent::{Outcome, Place, Sent};
+use super::sent::{FrameAction, Outcome, Sent};
 use crate::auth::Configured;
 use crate::domain::tracker::TrackerConfig;
 use crate::sessions::{self, End, KeepDays, News};
@@ -54,7 +54,7 @@ enum Stop {
 struct Socket {
     out: Out,
     intake: Intake,
-    place: sessions::Place,
+    session: sessions::ReportingSession,
     live: Live,
     limits: SocketLimits,
     /// The config sent to the tracker; `None` on a system user's socket.
@@ -74,7 +74,7 @@ pub fn run(
     out: Out,
     mut messages: Messages,
     intake: Intake,
-    place: sessions::Place,
+    session: sessions::ReportingSession,
     live: Live,
     limits: SocketLimits,
 ) -> impl Future<Output = ()> {
@@ -82,7 +82,7 @@ pub fn run(
         config: intake.config(live.now()),
         out,
         intake,
-        place,
+        session,
         live,
         limits,
         sent: Sent::default(),
@@ -106,7 +106,7 @@ impl Socket {
             // Without credit the socket is not read: the sender waits in its own buffers.
             let may_read = self.sent.len() < CREDIT;
             let step = tokio::select! {
-                news = self.place.news() => match news {
+                news = self.session.news() => match news {
                     News::End(end) => return ended(end),
                     News::Config(config) => Box::pin(self.configure(config)).await,
                     News::KeepDays(KeepDays(days)) => {
@@ -114,7 +114,7 @@ impl Socket {
                         Ok(())
                     }
                 },
-                outcome = self.sent.next() => self.settle(outcome).await,
+                outcome = self.sent.next() => self.acknowledge(outcome).await,
                 message = messages.next(), if may_read => {
                     self.unanswered = 0;
                     // In a box: a task that waits has no room for what a message needs.
@@ -169,7 +169,7 @@ impl Socket {
             return Err(malformed("hello: items sent before it still wait for their ack"));
         }
         self.sent = Sent::default();
-        let acked_seq = boot.as_deref().and_then(|boot| self.place.acked(boot));
+        let acked_seq = boot.as_deref().and_then(|boot| self.session.acked(boot));
         self.boot = boot;
         self.acked = acked_seq;
         self.intake.tell_configs();
@@ -191,14 +191,14 @@ impl Socket {
             return Err(Stop::Close(Close::TooLarge, detail));
         }
         let Some((first, last)) = numbers(&items)? else { return Ok(()) };
-        match self.sent.place(first, Instant::now()) {
-            Place::Next => {}
-            Place::Ahead => {
+        match self.sent.admit(first, Instant::now()) {
+            FrameAction::Accept => {}
+            FrameAction::Ignore => {
                 self.intake.show_provisional(items).await;
                 return Ok(());
             }
-            Place::Lost(seq) => return self.say(&Say::Retry { seq, after_ms: RETRY_AFTER_MS }).await,
-            Place::Hopeless(seq) => {
+            FrameAction::Retry(seq) => return self.say(&Say::Retry { seq, after_ms: RETRY_AFTER_MS }).await,
+            FrameAction::GiveUp(seq) => {
                 let detail = format!("item {seq} was to come again and did not");
                 return Err(Stop::Close(Close::Timeout, detail));
             }
@@ -225,14 +225,14 @@ impl Socket {
     }
 
     /// Reports the outcome of the oldest frames.
-    async fn settle(&mut self, outcome: Outcome) -> Result<(), Stop> {
+    async fn acknowledge(&mut self, outcome: Outcome) -> Result<(), Stop> {
         if let Some(last) = outcome.acked {
             // A boot's numbers never change their meaning, so an item that is repeated takes back no ack.
             let before = self.acked.filter(|_| self.boot.is_some());
             let seq = before.map_or(last, |acked| acked.max(last));
             self.acked = Some(seq);
             if let Some(boot) = &self.boot {
-                self.place.remember(boot, seq);
+                self.session.remember(boot, seq);
             }
             let duplicates = outcome.counts.duplicates + std::mem::take(&mut self.repeated);
             let ack = Say::Ack {
@@ -284,7 +284,7 @@ impl Socket {
     async fn last_acks(&mut self) {
         while self.sent.len() > 0 {
             let outcome = self.sent.next().await;
-            if outcome.failed.is_some() || self.settle(outcome).await.is_err() {
+            if outcome.failed.is_some() || self.acknowledge(outcome).await.is_err() {
                 return;
             }
         }

@@ -50,8 +50,8 @@ const fn group(letter: LetterKind) -> &'static [&'static str] {
             const { &[Purpose::ResetPassword.as_str(), Purpose::ResetSystemPassword.as_str()] }
         }
         // The old address must always hear that it was replaced; the links are not sent by letter.
-        LetterKind::Notice(Notice::AddressChanged) | LetterKind::Link(Purpose::Setup | Purpose::SignIn) => {
-            &[]
-        }
+        // A webhook is disabled at most once before somebody enables it again.
+        LetterKind::Notice(Notice::AddressChanged | Notice::WebhookDisabled)
+        | LetterKind::Link(Purpose::Setup | Purpose::SignIn) => &[],
     }
 }

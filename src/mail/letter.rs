@@ -29,20 +29,20 @@ pub fn path(purpose: Purpose, token: &str) -> String {
 
 /// The variable parts of a letter. All but `until` may come from strangers.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Said<'a> {
+pub(super) struct LetterContent<'a> {
     /// How the letter addresses its reader; empty = no name.
     pub(super) greeting: &'a str,
     /// The organization's name.
     pub(super) about: &'a str,
     /// The verified address of the system user that created the organization.
-    pub(super) founder: Option<&'a str>,
+    pub(super) creator: Option<&'a str>,
     /// When its link expires.
     pub(super) until: &'a str,
 }
 
 /// Writes a letter. Nothing from a stranger gets into its subject, and no name that looks like a link into its text.
-pub(super) fn write(purpose: Purpose, said: Said<'_>, public_url: &str, token: &str) -> Letter {
-    let (greeting, about) = (plain(said.greeting), plain(said.about));
+pub(super) fn write(purpose: Purpose, content: LetterContent<'_>, public_url: &str, token: &str) -> Letter {
+    let (greeting, about) = (plain(content.greeting), plain(content.about));
     let link = format!("{public_url}{}", path(purpose, token));
     let (subject, before, after) = match purpose {
         Purpose::VerifySystemUser => (
@@ -57,9 +57,9 @@ pub(super) fn write(purpose: Purpose, said: Said<'_>, public_url: &str, token: &
             } else {
                 format!("The organization {about}")
             };
-            let founder = said.founder.map(|founder| {
+            let creator = content.creator.map(|creator| {
                 format!(
-                    " It was created by the system user {founder}, which may read and change everything in it from \
+                    " It was created by the system user {creator}, which may read and change everything in it from \
                      then on, unless you choose on that page to activate it without."
                 )
             });
@@ -68,7 +68,7 @@ pub(super) fn write(purpose: Purpose, said: Said<'_>, public_url: &str, token: &
                 format!("{which} was created on Waypost with this contact address. To activate it, open"),
                 format!(
                     "If you know nothing of it, do nothing: it stays inactive.{}",
-                    founder.unwrap_or_default()
+                    creator.unwrap_or_default()
                 ),
             )
         }
@@ -99,7 +99,7 @@ pub(super) fn write(purpose: Purpose, said: Said<'_>, public_url: &str, token: &
     let hello = hello(&greeting);
     let body = format!(
         "{hello}\n\n{before}\n\n{link}\n\nThe link works once, until {}; a newer one takes its place. {after}\n",
-        said.until
+        content.until
     );
     Letter { subject: subject.to_owned(), body, link: Some(link) }
 }
@@ -121,6 +121,14 @@ pub(super) fn write_notice(notice: Notice, greeting: &str, about: &str) -> Lette
             "Somebody, perhaps you, signed up on Waypost with this address. It has an account already, so nothing was \
              made. Sign in with it, or ask for a new password where you sign in.\n\nIf it was not you, do nothing."
                 .to_owned(),
+        ),
+        Notice::WebhookDisabled => (
+            "A Waypost webhook was disabled",
+            format!(
+                "The webhook of your organization {about}. What happens from now on is not sent there.\n\nOnce its receiver \
+                 works again, enable it (PUT /v1/webhooks/{{id}} with \"enabled\": true) and have it send what it missed \
+                 (POST /v1/webhooks/{{id}}/resend)."
+            ),
         ),
     };
     Letter { subject: subject.to_owned(), body: format!("{hello}\n\n{told}\n"), link: None }
@@ -161,8 +169,13 @@ mod tests {
 
     #[test]
     fn a_letter_names_its_reader_its_matter_and_its_page() {
-        let said = Said { greeting: "Ada", about: "North\n\nBuses Ltd. & Co.", founder: None, until: "then" };
-        let letter = write(Purpose::Invite, said, "https://fleet.example.org", "wpi_x");
+        let content = LetterContent {
+            greeting: "Ada",
+            about: "North\n\nBuses Ltd. & Co.",
+            creator: None,
+            until: "then",
+        };
+        let letter = write(Purpose::Invite, content, "https://fleet.example.org", "wpi_x");
         let link = letter.link.unwrap();
         assert_eq!(link, "https://fleet.example.org/invite/wpi_x");
         assert!(letter.body.contains("work with North Buses Ltd. & Co. on Waypost"), "{}", letter.body);
@@ -178,7 +191,7 @@ mod tests {
             Purpose::Invite,
             Purpose::ResetPassword,
         ];
-        let letters = kinds.map(|purpose| write(purpose, Said::default(), "http://x", "t"));
+        let letters = kinds.map(|purpose| write(purpose, LetterContent::default(), "http://x", "t"));
         let links: std::collections::HashSet<&str> =
             letters.iter().map(|letter| letter.link.as_deref().unwrap()).collect();
         assert_eq!(links.len(), kinds.len());
@@ -190,15 +203,20 @@ mod tests {
         for name in
             ["http://evil.test/click", "Click evil.test now", "a@evil.test", "www.evil.test.", "evil。test"]
         {
-            let said = Said { greeting: name, about: name, founder: Some("robot@example.org"), until: "" };
+            let content =
+                LetterContent { greeting: name, about: name, creator: Some("robot@example.org"), until: "" };
             for purpose in [Purpose::Invite, Purpose::ActivateOrganization] {
-                let letter = write(purpose, said, "https://fleet.example.org", "wpa_x");
+                let letter = write(purpose, content, "https://fleet.example.org", "wpa_x");
                 assert!(!letter.body.contains("evil") && !letter.subject.contains("evil"), "{}", letter.body);
             }
         }
-        let said =
-            Said { greeting: "Ada", about: "Click here now", founder: Some("robot@example.org"), until: "" };
-        let letter = write(Purpose::ActivateOrganization, said, "https://fleet.example.org", "wpa_x");
+        let content = LetterContent {
+            greeting: "Ada",
+            about: "Click here now",
+            creator: Some("robot@example.org"),
+            until: "",
+        };
+        let letter = write(Purpose::ActivateOrganization, content, "https://fleet.example.org", "wpa_x");
         assert!(!letter.subject.contains("Click"));
         assert!(
             letter.body.contains("robot@example.org, which may read and change everything"),

@@ -17,14 +17,14 @@ use waypost_actors::model::Timestamp;
 use super::addressee::{self, Asked};
 use super::allowance;
 use super::letter::{self, Letter};
-use super::transport::{NotSent, Transport};
+use super::transport::{BoxError, NotSent, Transport};
 use crate::auth::link::{self, Purpose};
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::domain::locale::told;
 use crate::store::outbox::{self, LetterKind, OutgoingMail, Waiting};
 use crate::store::sql::{Db, SqlError, Tx};
-use crate::store::{activation, founder, letter_written, one_time_token};
+use crate::store::{activation, creator, letter_written, one_time_token};
 
 /// How often the outbox is looked at without a wake-up, for letters that are due again.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -45,7 +45,7 @@ const KEEP_GIVEN_UP_SECONDS: f64 = 30.0 * 86_400.0;
 pub enum MailError {
     /// The address of the SMTP server cannot be read.
     #[error("smtpUrl cannot be used: {0}")]
-    Url(String),
+    Url(#[source] lettre::transport::smtp::Error),
 }
 
 /// Writes and sends the letters of the outbox.
@@ -138,18 +138,19 @@ impl Post {
                     }
                 }
             }
-            Err(error) => Err(NotSent { reason: error.to_string(), is_transient: false }),
+            Err(error) => Err(NotSent { reason: error, is_transient: false }),
         };
         let attempts = waiting.attempts + 1;
         match sent {
             Ok(()) => outbox::forget(self.db.write(), waiting.id).await,
             Err(NotSent { reason, is_transient }) if is_transient && attempts < MOST_ATTEMPTS => {
-                tracing::warn!(mail = %waiting.id, attempts, reason, "mail not sent; it will be tried again");
+                tracing::warn!(mail = %waiting.id, attempts, %reason, "mail not sent; it will be tried again");
                 Ok(())
             }
             Err(NotSent { reason, .. }) => {
-                tracing::error!(mail = %waiting.id, attempts, reason, "mail given up");
-                outbox::give_up(self.db.write(), waiting.id, &reason, self.clock.now().into()).await
+                tracing::error!(mail = %waiting.id, attempts, %reason, "mail given up");
+                outbox::give_up(self.db.write(), waiting.id, &reason.to_string(), self.clock.now().into())
+                    .await
             }
         }
     }
@@ -232,32 +233,27 @@ impl Post {
         }
         let token = link::issue(tx, purpose, mail.subject_id, now).await?;
         let until = now.plus_seconds(link::SECONDS);
-        let founder = if purpose == Purpose::ActivateOrganization {
+        let creator = if purpose == Purpose::ActivateOrganization {
             if waiting.attempts == 0 {
                 activation::sent(tx.on(), &mail, now.into(), until.into()).await?;
             }
-            founder::address(tx.on(), mail.subject_id).await?
+            creator::address(tx.on(), mail.subject_id).await?
         } else {
             None
         };
         let timezone = outbox::timezone(tx, purpose, mail.subject_id).await?.unwrap_or_default();
         let until = told(until, &timezone);
-        let said = letter::Said {
+        let content = letter::LetterContent {
             greeting: &mail.greeting,
             about: mail.about.as_deref().unwrap_or_default(),
-            founder: founder.as_deref(),
+            creator: creator.as_deref(),
             until: &until,
         };
-        let letter = letter::write(purpose, said, &self.public_url, &token);
+        let letter = letter::write(purpose, content, &self.public_url, &token);
         Ok(Some((mail.recipient, letter)))
     }
 
-    fn message(
-        &self,
-        id: Uuid,
-        recipient: &str,
-        letter: &Letter,
-    ) -> Result<Message, Box<dyn std::error::Error>> {
+    fn message(&self, id: Uuid, recipient: &str, letter: &Letter) -> Result<Message, BoxError> {
         let mut message = Message::builder()
             .from(self.from.clone())
             .to(lettre::message::Mailbox::new(None, recipient.parse()?))

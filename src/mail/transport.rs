@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use lettre::message::Body;
 use lettre::message::header::ContentTransferEncoding;
+use lettre::transport::smtp;
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use tokio::sync::watch;
 
@@ -23,11 +24,15 @@ pub enum Transport {
     Memory(Mailbox),
 }
 
+/// The cause of a failure, for the log.
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Why a letter was not sent.
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}")]
 pub(super) struct NotSent {
-    pub(super) reason: String,
+    #[source]
+    pub(super) reason: BoxError,
     /// Whether another attempt may succeed.
     pub(super) is_transient: bool,
 }
@@ -58,10 +63,19 @@ struct Inside {
 
 impl Transport {
     /// An SMTP server by its URL. Fails if the URL cannot be read.
-    pub fn smtp(url: &str, within: Duration) -> Result<Self, String> {
-        let builder =
-            AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(|error| error.to_string())?;
+    pub fn smtp(url: &str, within: Duration) -> Result<Self, smtp::Error> {
+        let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)?;
         Ok(Self::Smtp(builder.timeout(Some(within)).build()))
+    }
+
+    /// Connects to the SMTP server and signs in, without sending anything.
+    pub async fn check(&self) -> Result<(), String> {
+        let Self::Smtp(server) = self else { return Ok(()) };
+        match server.test_connection().await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err("it answers, and refuses to be asked".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     /// Encodes a text so that its lines stay whole where possible: a link copied out of a saved letter works.
@@ -83,7 +97,7 @@ impl Transport {
                 .send(message)
                 .await
                 .map(drop)
-                .map_err(|error| NotSent { reason: error.to_string(), is_transient: !error.is_permanent() }),
+                .map_err(|error| NotSent { is_transient: !error.is_permanent(), reason: error.into() }),
             Self::Folder(folder) => {
                 let (file, part) = (folder.join(format!("{id}.eml")), folder.join(format!("{id}.part")));
                 let written = async {
@@ -92,7 +106,7 @@ impl Transport {
                     private::write(&part, &message.formatted()).await?;
                     tokio::fs::rename(&part, &file).await // so that whoever watches the folder finds whole ones
                 };
-                written.await.map_err(|error| NotSent { reason: error.to_string(), is_transient: true })?;
+                written.await.map_err(|error| NotSent { reason: error.into(), is_transient: true })?;
                 // The link signs in, so it is kept out of the log, which more people can read than the file.
                 tracing::info!(subject = letter.subject, file = %file.display(), "mail saved: no smtpUrl is set");
                 Ok(())
@@ -138,7 +152,7 @@ impl Mailbox {
 
     fn take(&self, message: &Message, letter: &Letter) -> Result<(), NotSent> {
         if let Some(is_transient) = self.0.failures.lock().unwrap_or_else(PoisonError::into_inner).pop() {
-            return Err(NotSent { reason: "the mailbox was told to fail".to_owned(), is_transient });
+            return Err(NotSent { reason: "the mailbox was told to fail".into(), is_transient });
         }
         let recipient = message.envelope().to().first().map(ToString::to_string).unwrap_or_default();
         let message_id = message.headers().get_raw("Message-ID").unwrap_or_default().to_owned();

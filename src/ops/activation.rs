@@ -14,7 +14,7 @@ use crate::domain::organization::{Organization, OrganizationStep};
 use crate::domain::paging::{Page, PageRequest, Sort};
 pub use crate::store::activation::{Filter, SORT_KEYS};
 use crate::store::outbox;
-use crate::store::{activation, founder};
+use crate::store::{activation, creator};
 
 /// The result of opening an activation link.
 pub struct Verified {
@@ -25,8 +25,8 @@ pub struct Verified {
 }
 
 /// The address of the system user that created an organization and would be bound to it.
-pub async fn founder(context: &Context, organization: Uuid) -> Result<Option<String>, OpError> {
-    Ok(founder::address(context.db.read(), organization).await?)
+pub async fn creator(context: &Context, organization: Uuid) -> Result<Option<String>, OpError> {
+    Ok(creator::address(context.db.read(), organization).await?)
 }
 
 /// Opens the link of a letter: verifies the organization's address, and activates an organization that waits for
@@ -45,7 +45,7 @@ pub async fn verify_email(
         return Ok(Verified { organization: current, already_verified: true });
     }
     if !lets_founder_in {
-        founder::leave_out(change.on(), &scope, now.into()).await?;
+        creator::leave_out(change.on(), &scope, now.into()).await?;
     }
     let verify = OrganizationStep::VerifyEmail;
     let organization = organization_lifecycle::advance(&mut change, &scope, &current, verify).await?;

@@ -4,7 +4,7 @@
 
 use serde_json::json;
 use uuid::Uuid;
-use waypost_actors::model::{DriverId, VehicleId};
+use waypost_actors::model::{ChangeKind, DriverId, VehicleId};
 
 use super::change::Change;
 use super::error::{Blocked, OpError};
@@ -21,7 +21,7 @@ use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::store::assignment_history as history;
 pub use crate::store::assignment_history::SORT_KEYS;
 use crate::store::sql::Tx;
-use crate::store::{driver, vehicle};
+use crate::store::{assignment, driver, vehicle};
 
 /// A page of a driver's current and past assignments for the organization, which has, or had, a profile of the
 /// driver.
@@ -59,6 +59,12 @@ pub async fn list_drivers_of_vehicle(
     Ok(history::of_vehicle(&context.db, &scope, id, filter, sort, page).await?)
 }
 
+/// An assignment.
+pub async fn find_assignment(context: &Context, by: &Scoped, id: Uuid) -> Result<Assignment, OpError> {
+    let scope = by.scope(context, Action::ReadDrivers).await?;
+    assignment::find(context.db.read(), &scope, id).await?.ok_or(OpError::NotFound)
+}
+
 /// Corrects the start and end of a past assignment.
 pub async fn correct_assignment(
     context: &Context,
@@ -72,11 +78,11 @@ pub async fn correct_assignment(
     let current = hold_past(change.tx(), &scope, pair, id).await?;
     let now = change.now();
     let present = json!({ "startedAt": current.started_at, "endedAt": current.ended_at });
-    let said = body.changed_if(&current, &present, happened_by(now))?;
-    if json!(said) == present {
+    let attributes = body.changed_if(&current, &present, happened_by(now))?;
+    if json!(attributes) == present {
         return Ok(current); // it is as asked already
     }
-    let span = (said.started_at.min(now), said.ended_at.min(now));
+    let span = (attributes.started_at.min(now), attributes.ended_at.min(now));
     if_match.check(&current)?;
     if let Some((from, to)) = history::overlapping(change.on(), &scope, (pair.1, id), span).await? {
         return Err(OpError::Blocked(Blocked::AnotherAssignment(from, to)));
@@ -84,6 +90,7 @@ pub async fn correct_assignment(
     let corrected =
         Assignment { started_at: span.0, ended_at: Some(span.1), updated_at: now, ..current.clone() };
     history::correct(change.on(), &scope, &corrected).await?;
+    change.assigns(&corrected, ChangeKind::Updated);
     let recorded = change.done(&pair.0, AuditAction::CorrectAssignment, &current, &corrected).await?;
     change.commit(recorded, corrected).await
 }
@@ -100,6 +107,7 @@ pub async fn remove_assignment(
     let current = hold_past(change.tx(), &scope, pair, id).await?;
     if_match.check(&current)?;
     history::remove(change.on(), &scope, id).await?;
+    change.assigns(&current, ChangeKind::Deleted);
     let recorded = change.done(&pair.0, AuditAction::RemoveAssignment, &current, &json!({})).await?;
     change.commit(recorded, ()).await
 }

@@ -1,7 +1,7 @@
 //! Assignments: giving a driver a vehicle, and taking it away.
 
 use serde_json::json;
-use waypost_actors::model::{DriverId, Timestamp, VehicleId};
+use waypost_actors::model::{ChangeKind, DriverId, Timestamp, VehicleId};
 
 use super::change::Change;
 use super::drivers::{hold_own, require_kept};
@@ -47,7 +47,7 @@ pub async fn assign_vehicle(
         let recorded = change.as_before();
         return change.commit(recorded, present.clone()).await;
     }
-    if vehicle.said.status != VehicleStatus::Active {
+    if vehicle.attributes.status != VehicleStatus::Active {
         return Err(OpError::Blocked(Blocked::VehicleNotActive));
     }
     refuse_unfit(change.tx(), &scope, &driver, &settings, now).await?;
@@ -57,7 +57,7 @@ pub async fn assign_vehicle(
     let free_since = assignment::last_end(change.on(), &scope, vehicle.id).await?;
     let started_at = start(&wish, now, free_since.max(present.map(|present| present.started_at)))?;
     let ending = Ending { at: started_at, by: Some(by.caller.id), reason: EndReason::Reassigned };
-    assignment::end(change.on(), &scope, Open::OfVehicle(vehicle.id), ending, now).await?;
+    change.end_assignments(&scope, Open::OfVehicle(vehicle.id), ending).await?;
     let assignment = Assignment {
         id: clock::new_id(),
         organization_id: scope.organization_id(),
@@ -73,6 +73,7 @@ pub async fn assign_vehicle(
     };
     // The rows are locked, so this only confirms the check above: the table itself refuses a second driver.
     conflict(assignment::insert(change.on(), &scope, &assignment).await)?;
+    change.assigns(&assignment, ChangeKind::Created);
     let recorded = change.done(&id, AuditAction::Assign, &json!({}), &assignment).await?;
     change.commit(recorded, assignment).await
 }
@@ -85,11 +86,13 @@ async fn refuse_unfit(
     settings: &Settings,
     now: Timestamp,
 ) -> Result<(), OpError> {
-    if driver.said.profile.status != DriverStatus::Active {
+    if driver.attributes.profile.status != DriverStatus::Active {
         return Err(OpError::Blocked(Blocked::DriverNotActive));
     }
     let (rules, today) = (&settings.assignment, Day::of(now, &settings.timezone));
-    if rules.block_on_expired_license && driver.said.person.license_status(today) == LicenseStatus::Expired {
+    if rules.block_on_expired_license
+        && driver.attributes.person.license_status(today) == LicenseStatus::Expired
+    {
         return Err(OpError::Blocked(Blocked::LicenseExpired));
     }
     if let Some(limit) = rules.max_open_vehicles_per_driver
@@ -132,7 +135,7 @@ pub async fn unassign_vehicle(
     let now = change.now();
     let at = ended_at.map(|at| end(at, now, present.started_at)).transpose()?.unwrap_or(now);
     let ending = Ending { at, by: Some(by.caller.id), reason: EndReason::Unassigned };
-    assignment::end(change.on(), &scope, which, ending, now).await?;
+    change.end_assignments(&scope, which, ending).await?;
     let recorded = change.done(&id, AuditAction::Unassign, &present, &json!({})).await?;
     change.commit(recorded, ()).await
 }

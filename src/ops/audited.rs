@@ -3,7 +3,8 @@
 use uuid::Uuid;
 use waypost_actors::model::{DriverId, OrganizationId};
 
-use super::publish::Thing;
+use super::publish::LiveResource;
+use crate::domain::api_key::ApiKey;
 use crate::domain::audit::AuditResource;
 use crate::domain::driver::Driver;
 use crate::domain::geofence::Geofence;
@@ -12,6 +13,7 @@ use crate::domain::system_user::SystemUser;
 use crate::domain::tracker::Tracker;
 use crate::domain::user::User;
 use crate::domain::vehicle::Vehicle;
+use crate::domain::webhook::Webhook;
 
 /// A resource whose changes are audited.
 pub(super) trait Audited {
@@ -28,7 +30,7 @@ pub(super) trait Audited {
     }
 
     /// The part of the live core to update after the commit, if there is one.
-    fn thing(&self) -> Option<Thing> {
+    fn live_resource(&self) -> Option<LiveResource> {
         None
     }
 }
@@ -54,13 +56,17 @@ audited!(
     Driver => Driver, |driver| driver.id.0;
     DriverId => Driver, |id| id.0;
     Tracker => Tracker, |tracker| tracker.id.0;
-    Vehicle => Vehicle, |vehicle| vehicle.id.0, fn thing(&self) -> Option<Thing> {
-        Some(Thing::Vehicle(self.id))
+    Webhook => Webhook, |webhook| webhook.id;
+    Vehicle => Vehicle, |vehicle| vehicle.id.0, fn live_resource(&self) -> Option<LiveResource> {
+        Some(LiveResource::Vehicle(self.id))
     };
-    Geofence => Geofence, |geofence| geofence.id.0, fn thing(&self) -> Option<Thing> {
-        Some(Thing::Geofence(self.id))
+    Geofence => Geofence, |geofence| geofence.id.0, fn live_resource(&self) -> Option<LiveResource> {
+        Some(LiveResource::Geofence(self.id))
     };
     User => User, |user| user.id, fn owner(&self, _: Option<OrganizationId>) -> Option<OrganizationId> {
+        self.organization_id
+    };
+    ApiKey => ApiKey, |key| key.id, fn owner(&self, _: Option<OrganizationId>) -> Option<OrganizationId> {
         self.organization_id
     };
     SystemUser => SystemUser, |user| user.id, fn owner(&self, _: Option<OrganizationId>) -> Option<OrganizationId> {

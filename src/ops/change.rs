@@ -2,28 +2,30 @@
 //!
 //! An operation begins a change, writes through it, audits what it did, and commits with the proof of that and with
 //! its answer. A change without its audit row, or whose answer is not kept for the request's Idempotency-Key, does
-//! not compile. The live core, the outbox and open sockets are informed after the commit, even if the caller is gone
-//! by then.
+//! not compile. What is audited is also in the log of changes, for those who follow it. The live core, the outbox and
+//! open sockets are informed after the commit, even if the caller is gone by then.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use waypost_actors::model::{OrganizationId, Timestamp};
+use waypost_actors::model::{Change as LoggedChange, ChangeKind, ChangedResource, OrganizationId, Timestamp};
 
 use super::audited::Audited;
 use super::error::OpError;
-use super::publish::{self, AfterCommit, Thing};
+use super::publish::{self, AfterCommit, LiveResource};
 use super::scoped::Scoped;
 use super::{idempotency, request_context};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::account::Role;
+use crate::domain::assignment::Assignment;
 use crate::domain::audit::{AuditAction, AuditEntry, AuditResource, changed_members};
 use crate::sessions::Sessions;
-use crate::store::audit;
+use crate::store::assignment::{self, Ending, Open};
 use crate::store::outbox::{self, Notice, OutgoingMail};
 use crate::store::sql::{On, Tx};
+use crate::store::{audit, change_log};
 
 /// The audited role of an actor who is not signed in.
 const NOBODY: &str = "anonymous";
@@ -36,7 +38,9 @@ pub(super) struct Change<'a> {
     scope: Option<OrgScope>,
     tx: Tx,
     now: Option<Timestamp>,
-    things: Vec<(OrgScope, Thing)>,
+    live_resources: Vec<(OrgScope, LiveResource)>,
+    /// For the log of changes, without their numbers.
+    changes: Vec<LoggedChange>,
     after: AfterCommit,
 }
 
@@ -62,8 +66,8 @@ impl<'a> Change<'a> {
         scope: Option<OrgScope>,
     ) -> Result<Self, OpError> {
         let tx = context.db.begin().await?;
-        let (things, after) = (Vec::new(), AfterCommit::default());
-        Ok(Self { context, caller, scope, tx, now: None, things, after })
+        let (live_resources, after) = (Vec::new(), AfterCommit::default());
+        Ok(Self { context, caller, scope, tx, now: None, live_resources, changes: Vec::new(), after })
     }
 
     /// Sets its instant to the one as of which its body was read.
@@ -85,6 +89,40 @@ impl<'a> Change<'a> {
     /// Its transaction, for what needs several statements.
     pub(super) fn tx(&mut self) -> &mut Tx {
         &mut self.tx
+    }
+
+    /// Logs that a thing of the change's organization looks different now because of what was done to another one.
+    pub(super) fn affects(&mut self, resource: ChangedResource, resource_id: Uuid) {
+        self.log(resource, resource_id, ChangeKind::Updated);
+    }
+
+    /// Logs what was done to an assignment, of which both its driver and its vehicle tell.
+    pub(super) fn assigns(&mut self, assignment: &Assignment, kind: ChangeKind) {
+        self.log(ChangedResource::Assignment, assignment.id, kind);
+        self.affects(ChangedResource::Driver, assignment.driver_id.0);
+        self.affects(ChangedResource::Vehicle, assignment.vehicle_id.0);
+    }
+
+    /// Ends open assignments, and logs that.
+    pub(super) async fn end_assignments(
+        &mut self,
+        scope: &OrgScope,
+        which: Open,
+        ending: Ending,
+    ) -> Result<(), OpError> {
+        let now = self.now();
+        for ended in assignment::end(self.on(), scope, which, ending, now).await? {
+            self.assigns(&ended, ChangeKind::Updated);
+        }
+        Ok(())
+    }
+
+    /// Logs a change to a thing of the change's organization that has no audit entry of its own.
+    pub(super) fn log(&mut self, resource: ChangedResource, resource_id: Uuid, kind: ChangeKind) {
+        let organization_id = self.scope.map(|scope| scope.organization_id());
+        let changed_at = self.now();
+        let change = LoggedChange { sequence: 0, organization_id, resource, resource_id, kind, changed_at };
+        self.changes.push(change);
     }
 
     /// Puts a letter into the outbox.
@@ -109,6 +147,12 @@ impl<'a> Change<'a> {
     /// Runs `tell` on the open sockets after the commit, to end them or send them something.
     pub(super) fn tell_sessions(&mut self, tell: impl FnOnce(&Sessions) + Send + 'static) {
         self.after.sessions.push(Box::new(tell));
+    }
+
+    /// Tells the deliveries to webhooks, after the commit, that they, or what they may be sent, have changed.
+    pub(super) fn tell_webhooks(&mut self) {
+        let webhooks = self.context.webhooks.clone();
+        self.tell_sessions(move |_| webhooks.changed());
     }
 
     /// Audits that something was created. Resources hold no secrets, so all of it may be recorded.
@@ -174,7 +218,7 @@ impl<'a> Change<'a> {
             after: Some(after),
             ..self.entry(T::RESOURCE, what.audit_id(), Some(organization), action)
         };
-        Ok(audit::insert(self.tx.on(), &entry).await?)
+        self.keep(&entry).await
     }
 
     /// Audits that something is gone because the change takes its place, with no actor.
@@ -191,7 +235,13 @@ impl<'a> Change<'a> {
             before,
             ..self.entry(resource, id, organization, AuditAction::Delete)
         };
-        Ok(audit::insert(self.tx.on(), &entry).await?)
+        self.keep(&entry).await
+    }
+
+    /// Stores an audit entry, and logs what readers see of it.
+    async fn keep(&mut self, entry: &AuditEntry) -> Result<(), OpError> {
+        self.changes.extend(entry.logged());
+        Ok(audit::insert(self.tx.on(), entry).await?)
     }
 
     async fn record<T: Audited>(
@@ -203,10 +253,10 @@ impl<'a> Change<'a> {
     ) -> Result<Recorded, OpError> {
         let owner = what.owner(self.scope.map(|scope| scope.organization_id()));
         let entry = AuditEntry { before, after, ..self.entry(T::RESOURCE, what.audit_id(), owner, action) };
-        audit::insert(self.tx.on(), &entry).await?;
-        if let Some(thing) = what.thing() {
-            let missing = || OpError::Internal("a change of live data without a scope".to_owned());
-            self.things.push((self.scope.ok_or_else(missing)?, thing));
+        self.keep(&entry).await?;
+        if let Some(live_resource) = what.live_resource() {
+            let missing = || OpError::Internal("a change of live data without a scope".into());
+            self.live_resources.push((self.scope.ok_or_else(missing)?, live_resource));
         }
         Ok(Recorded(()))
     }
@@ -246,7 +296,11 @@ impl<'a> Change<'a> {
 
     async fn finish<T: Serialize>(mut self, status: u16, answer: T) -> Result<T, OpError> {
         idempotency::keep(&mut self.tx, status, &answer).await?;
-        publish::commit(self.context, self.tx, self.things, self.after).await?;
+        if !self.changes.is_empty() {
+            self.after.logs_changes = true;
+            change_log::insert(&mut self.tx, &self.changes).await?;
+        }
+        publish::commit(self.context, self.tx, self.live_resources, self.after).await?;
         Ok(answer)
     }
 }

@@ -18,7 +18,7 @@ use crate::domain::audit::AuditAction;
 use crate::domain::body::Params;
 use crate::domain::day::Day;
 use crate::domain::driver::{LockIn, Profile, UnlockIn};
-use crate::store::assignment::{self, Ending, Open};
+use crate::store::assignment::{Ending, Open};
 use crate::store::{driver, driver_lock, driver_profile, organization};
 
 /// Locks a driver for the organization. If it holds the driver already, nothing changes.
@@ -75,7 +75,7 @@ pub async fn unlock_driver(
     }
     require_kept(&current)?;
     let ending = Ending { at: now, by: Some(by.caller.id), reason: EndReason::DriverUnlocked };
-    assignment::end(change.on(), &scope, Open::OfDriver(id), ending, now).await?;
+    change.end_assignments(&scope, Open::OfDriver(id), ending).await?;
     driver_lock::unlock(change.on(), &scope, Some(id), now.into()).await?;
     tell_others(&mut change, &scope, id, AuditAction::Unlock, (json!({}), json!({}))).await?;
     let lock = json!({ "reason": current.lock.reason });
@@ -105,7 +105,7 @@ pub(super) async fn release_all(change: &mut Change<'_>, scope: &OrgScope) -> Re
     }
     driver_lock::unlock(change.on(), scope, None, now.into()).await?;
     let ending = Ending { at: now, by: None, reason: EndReason::DriverUnlocked };
-    assignment::end(change.on(), scope, Open::OfOrganization, ending, now).await?;
+    change.end_assignments(scope, Open::OfOrganization, ending).await?;
     driver_profile::delete(change.on(), scope, None, now.into()).await?;
     driver::delete_unknown(change.on(), scope, None, now.into()).await?;
     Ok(())

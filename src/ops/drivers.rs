@@ -21,7 +21,7 @@ use crate::domain::assignment::{CurrentVehicle, EndReason};
 use crate::domain::audit::AuditAction;
 use crate::domain::body::{Body, Params};
 use crate::domain::day::Day;
-use crate::domain::driver::{CreateDriver, Driver, DriverIn, DriverStub, Lock, Seen, born_by};
+use crate::domain::driver::{CreateDriver, Driver, DriverIn, DriverStub, Lock, VisibleDriver, born_by};
 use crate::domain::driver_document::Document;
 use crate::domain::field::FieldError;
 use crate::domain::fold::compact;
@@ -68,7 +68,7 @@ pub async fn create_driver(
     let scope = by.scope(context, Action::WriteDrivers).await?;
     let (now, today) = (context.clock.now(), today(context, &scope).await?);
     let (body, problems) = name_documents(body, &[]);
-    let CreateDriver { driver: said, lock, .. } = all_problems(problems, body.made_if(born_by(today)))?;
+    let CreateDriver { driver: attributes, lock, .. } = all_problems(problems, body.made_if(born_by(today)))?;
     let holder = Some(scope.organization_id()).filter(|_| lock.unwrap_or(true));
     let lock = Lock {
         locked: holder.is_some(),
@@ -77,12 +77,13 @@ pub async fn create_driver(
         reason: None,
     };
     let id = DriverId(clock::new_id());
-    let driver = Driver { id, said, kept: true, lock, created_at: now, updated_at: now, deleted_at: None };
+    let driver =
+        Driver { id, attributes, kept: true, lock, created_at: now, updated_at: now, deleted_at: None };
     let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?.at(now);
     require_room(change.tx(), &scope, Counted::Drivers).await?;
     // The refusal is the same whichever organization's driver has the licence.
     conflict(driver::insert(change.on(), &scope, &driver).await, Taken::License)?;
-    driver_profile::insert(change.on(), &scope, id, &driver.said.profile, now.into()).await?;
+    driver_profile::insert(change.on(), &scope, id, &driver.attributes.profile, now.into()).await?;
     let recorded = change.created(&driver).await?;
     let own = shown(change.on(), &scope, driver, today).await?;
     change.commit_created(recorded, own).await
@@ -119,10 +120,10 @@ pub async fn search_drivers(
     let (before, limit) = (usize::try_from(page.offset()), usize::try_from(page.limit));
     for seen in found.into_iter().skip(before.unwrap_or(usize::MAX)).take(limit.unwrap_or(usize::MAX)) {
         items.push(match seen {
-            Seen::Own(driver) => {
+            VisibleDriver::Own(driver) => {
                 DriverView::Own(Box::new(shown(context.db.read(), &scope, *driver, today).await?))
             }
-            Seen::Masked(stub) => DriverView::Stub(stub),
+            VisibleDriver::Masked(stub) => DriverView::Stub(stub),
         });
     }
     Ok(Page { items, total })
@@ -153,23 +154,23 @@ pub async fn update_driver(
     let today = today(context, &scope).await?;
     let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?;
     let current = hold_own(change.tx(), &scope, id).await?;
-    let (body, problems) = name_documents(body, &current.said.profile.documents);
-    let said = all_problems(problems, body.changed_if(&current, &current.said, born_by(today)))?;
-    if said == current.said {
+    let (body, problems) = name_documents(body, &current.attributes.profile.documents);
+    let attributes = all_problems(problems, body.changed_if(&current, &current.attributes, born_by(today)))?;
+    if attributes == current.attributes {
         return shown(change.on(), &scope, current, today).await; // it is as asked already
     }
-    let is_another = said.person != current.said.person;
+    let is_another = attributes.person != current.attributes.person;
     if is_another {
         require_kept(&current)?;
     }
     if_match.check(&current)?;
-    let driver = Driver { said, updated_at: change.now(), ..current.clone() };
+    let driver = Driver { attributes, updated_at: change.now(), ..current.clone() };
     if is_another {
         conflict(driver::update(change.on(), &scope, &driver).await, Taken::License)?;
-        let named = |driver: &Driver| json!(driver.said.person.clone().named());
+        let named = |driver: &Driver| json!(driver.attributes.person.clone().named());
         tell_others(&mut change, &scope, id, AuditAction::Update, (named(&current), named(&driver))).await?;
     }
-    if driver.said.profile != current.said.profile {
+    if driver.attributes.profile != current.attributes.profile {
         driver_profile::update(change.on(), &scope, &driver).await?;
     }
     let recorded = change.updated(&current, &driver).await?;
@@ -190,7 +191,7 @@ pub async fn delete_driver(
     if_match.check(&current)?;
     let now = change.now();
     let ending = Ending { at: now, by: Some(by.caller.id), reason: EndReason::DriverDeleted };
-    assignment::end(change.on(), &scope, Open::OfDriver(id), ending, now).await?;
+    change.end_assignments(&scope, Open::OfDriver(id), ending).await?;
     driver_lock::unlock(change.on(), &scope, Some(id), now.into()).await?;
     driver_profile::delete(change.on(), &scope, Some(id), now.into()).await?;
     driver::delete_unknown(change.on(), &scope, Some(id), now.into()).await?;
@@ -258,7 +259,7 @@ async fn with_derived(
     }
     let own = |driver: Driver| OwnDriver {
         masked: false,
-        license_status: driver.kept.then(|| driver.said.person.license_status(today)),
+        license_status: driver.kept.then(|| driver.attributes.person.license_status(today)),
         current_vehicles: driven.remove(&driver.id).unwrap_or_default(),
         driver,
     };

@@ -9,6 +9,9 @@ use crate::domain::field::FieldError;
 use crate::store::sql::{SqlError, is_conflict};
 pub use crate::store::sql::{is_taken_over, is_unavailable};
 
+/// The cause of an error that its caller only logs.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Something unique that is taken already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
@@ -83,6 +86,12 @@ pub enum OpError {
         /// The limit.
         limit: i64,
     },
+    /// The system user has as many keys as it may.
+    #[error("too many keys")]
+    KeyLimit,
+    /// The organization has as many webhooks as it may.
+    #[error("too many webhooks")]
+    WebhookLimit,
     /// No other user of this role would be left to administer.
     #[error("the last {0:?}")]
     LastAdministrator(Role),
@@ -98,6 +107,9 @@ pub enum OpError {
     /// The cursor is not valid for this list.
     #[error("invalid cursor")]
     Cursor,
+    /// The log is not kept as far back as the cursor.
+    #[error("the cursor has expired")]
+    CursorExpired,
     /// Another server has taken over the store: nothing was changed.
     #[error("another server has taken over the store")]
     TakenOver,
@@ -106,10 +118,10 @@ pub enum OpError {
     Busy,
     /// The store or the live core cannot be reached.
     #[error("not available: {0}")]
-    Unavailable(String),
+    Unavailable(#[source] BoxError),
     /// A bug of ours.
     #[error("internal: {0}")]
-    Internal(String),
+    Internal(#[source] BoxError),
 }
 
 impl From<Vec<FieldError>> for OpError {
@@ -123,16 +135,16 @@ impl From<SqlError> for OpError {
         if is_taken_over(&error) {
             Self::TakenOver
         } else if is_unavailable(&error) {
-            Self::Unavailable(error.to_string())
+            Self::Unavailable(error.into())
         } else {
-            Self::Internal(error.to_string())
+            Self::Internal(error.into())
         }
     }
 }
 
 impl From<LiveError> for OpError {
     fn from(error: LiveError) -> Self {
-        Self::Unavailable(error.to_string())
+        Self::Unavailable(error.into())
     }
 }
 

@@ -25,7 +25,7 @@ pub async fn fuel_raw_data(
     let first = pages.next().await?;
     let rest = stream::try_unfold(pages, |mut pages| async {
         let read = tokio::spawn(async move { (pages.next().await, pages) });
-        let (page, pages) = read.await.map_err(|error| OpError::Internal(error.to_string()))?;
+        let (page, pages) = read.await.map_err(|error| OpError::Internal(error.into()))?;
         Ok(page?.map(|page| (page, pages)))
     });
     Ok(stream::iter(first).map(Ok).chain(rest).boxed())

@@ -14,7 +14,7 @@ use crate::auth::Action;
 use crate::context::Context;
 use crate::domain::body::Params;
 use crate::domain::field::FieldError;
-use crate::domain::geofence::{Geofence, GeofenceSaid};
+use crate::domain::geofence::{Geofence, UpdateGeofence};
 use crate::store::geofence;
 
 /// A feature to import: the members of a geofence, or the reasons why there are none.
@@ -87,7 +87,9 @@ pub async fn import_geofences<F: AsyncFn(usize) -> Feature, T>(
         let feature = feature(index).await;
         let has_shape = feature.as_ref().is_ok_and(|members| members.get("shape").is_some());
         let made = match feature {
-            Ok(members) => new_geofence(&scope, &settings, Params::<GeofenceSaid>::from(members), now).await,
+            Ok(members) => {
+                new_geofence(&scope, &settings, Params::<UpdateGeofence>::from(members), now).await
+            }
             Err(errors) => Err(OpError::Invalid(errors)),
         };
         read.push(match made {

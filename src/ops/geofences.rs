@@ -14,7 +14,7 @@ use crate::auth::{Action, OrgScope};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::body::{Body, Params};
-use crate::domain::geofence::{CreateGeofence, Geofence, GeofenceIn, GeofenceSaid};
+use crate::domain::geofence::{CreateGeofence, Geofence, GeofenceIn, UpdateGeofence};
 use crate::domain::members::Patch;
 use crate::domain::organization_settings::Settings;
 use crate::domain::paging::{Page, PageRequest, Sort};
@@ -44,18 +44,19 @@ pub async fn create_geofence(
 }
 
 /// A new geofence from a body, with the organization's defaults and a checked shape.
-pub(super) async fn new_geofence<B: Body + Into<GeofenceSaid>>(
+pub(super) async fn new_geofence<B: Body + Into<UpdateGeofence>>(
     scope: &OrgScope,
     settings: &Settings,
     body: Params<B>,
     now: Timestamp,
 ) -> Result<Geofence, OpError> {
-    let GeofenceSaid { said, effective_from } = body.or("rules", settings.geofence_defaults).made()?.into();
-    let checked = check(said.shape.clone()).await?;
+    let UpdateGeofence { attributes, effective_from } =
+        body.or("rules", settings.geofence_defaults).made()?.into();
+    let checked = check(attributes.shape.clone()).await?;
     Ok(Geofence {
         id: GeofenceId(clock::new_id()),
         organization_id: scope.organization_id(),
-        said: GeofenceIn { shape: checked.shape, ..said },
+        attributes: GeofenceIn { shape: checked.shape, ..attributes },
         effective_from: in_effect(effective_from, now),
         bbox: checked.bbox,
         area_square_meters: checked.area_square_meters,
@@ -98,7 +99,7 @@ pub async fn update_geofence(
     by: &Scoped,
     id: GeofenceId,
     if_match: &IfMatch,
-    body: Params<GeofenceSaid>,
+    body: Params<UpdateGeofence>,
 ) -> Result<Geofence, OpError> {
     by.scope(context, Action::WriteGeofences).await?;
     // Off this thread, and before the transaction, which holds locks.
@@ -106,9 +107,9 @@ pub async fn update_geofence(
     let (mut change, scope) = Change::begin(context, by, Action::WriteGeofences).await?;
     geofence::hold(change.on(), &scope, id).await?;
     let current = geofence::find(change.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
-    let new = body.changed(&current, &current.said)?;
+    let new = body.changed(&current, &current.attributes)?;
     let is_new_version = current.is_changed_by(&new);
-    if !is_new_version && new.said == current.said {
+    if !is_new_version && new.attributes == current.attributes {
         return Ok(current);
     }
     if_match.check(&current)?;
@@ -121,8 +122,8 @@ pub async fn update_geofence(
 
 /// Checks and normalises the shape of a body, if it has one.
 async fn with_checked_shape(
-    body: Params<GeofenceSaid>,
-) -> Result<(Params<GeofenceSaid>, Option<Checked>), OpError> {
+    body: Params<UpdateGeofence>,
+) -> Result<(Params<UpdateGeofence>, Option<Checked>), OpError> {
     let shape = body.sent("shape").map(|shape| read_shape(shape, "/shape"));
     // An unreadable shape is reported later, with all other problems of the body.
     let Some(Ok(shape)) = shape else { return Ok((body, None)) };
@@ -132,12 +133,12 @@ async fn with_checked_shape(
 
 fn changed(
     current: Geofence,
-    new: GeofenceSaid,
+    new: UpdateGeofence,
     checked: Option<Checked>,
     is_new_version: bool,
     now: Timestamp,
 ) -> Geofence {
-    let mut geofence = Geofence { said: new.said, updated_at: now, ..current };
+    let mut geofence = Geofence { attributes: new.attributes, updated_at: now, ..current };
     if let Some(checked) = checked {
         geofence.bbox = checked.bbox;
         geofence.area_square_meters = checked.area_square_meters;
@@ -150,8 +151,8 @@ fn changed(
 }
 
 /// When a version takes effect: at the given instant, else at its creation or change.
-fn in_effect(said: Patch<Option<Timestamp>>, now: Timestamp) -> Option<Timestamp> {
-    match said {
+fn in_effect(given: Patch<Option<Timestamp>>, now: Timestamp) -> Option<Timestamp> {
+    match given {
         Patch::Keep => Some(now),
         Patch::Set(from) => from,
     }
@@ -180,7 +181,7 @@ pub async fn delete_geofence(
 /// Checks a shape on a thread that may block: 30,000 vertices take a while.
 async fn check(shape: ShapeSpec) -> Result<Checked, OpError> {
     let checked = tokio::task::spawn_blocking(move || geofence_shape::checked(shape)).await;
-    Ok(checked.map_err(|error| OpError::Internal(error.to_string()))??)
+    Ok(checked.map_err(|error| OpError::Internal(error.into()))??)
 }
 
 /// The scope of a geofence, after checking that the geofence exists.

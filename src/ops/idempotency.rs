@@ -49,9 +49,7 @@ pub async fn look_up(
         Some(kept) => {
             let plain = cipher::decrypt(&key.key, &kept.answer);
             let answer = plain.and_then(|plain| serde_json::from_slice(&plain).ok());
-            answer
-                .map(Found::Again)
-                .ok_or_else(|| OpError::Internal("a kept answer does not open".to_owned()))
+            answer.map(Found::Again).ok_or_else(|| OpError::Internal("a kept answer does not open".into()))
         }
     }
 }
@@ -60,7 +58,7 @@ pub async fn look_up(
 pub(super) async fn keep(tx: &mut Tx, status: u16, body: &impl Serialize) -> Result<(), OpError> {
     let Some(key) = request_context::idempotency_key() else { return Ok(()) };
     let body = json!(body).to_string();
-    let kept = key.kept(&KeptAnswer { status, headers: Vec::new(), body, is_bare: true });
+    let kept = key.stored(&KeptAnswer { status, headers: Vec::new(), body, is_bare: true });
     idempotency::forget(tx.on(), kept.created_at).await?;
     idempotency::insert(tx.on(), &kept)
         .await

@@ -7,7 +7,7 @@ use super::error::OpError;
 use crate::auth::cipher;
 use crate::clock::Clock;
 use crate::context::Context;
-use crate::store::idempotency::{self, Kept};
+use crate::store::idempotency::{self, StoredAnswer};
 
 /// How long an answer is kept, in seconds.
 const KEPT_SECONDS: f64 = 24.0 * 3600.0;
@@ -38,12 +38,12 @@ pub struct KeptAnswer {
 impl IdempotencyKey {
     /// Keeps the complete answer, once it is known.
     pub async fn answered(&self, context: &Context, answer: &KeptAnswer) -> Result<(), OpError> {
-        Ok(idempotency::put(context.db.write(), &self.kept(answer)).await?)
+        Ok(idempotency::put(context.db.write(), &self.stored(answer)).await?)
     }
 
-    pub(super) fn kept(&self, answer: &KeptAnswer) -> Kept {
+    pub(super) fn stored(&self, answer: &KeptAnswer) -> StoredAnswer {
         let now = self.clock.now();
-        Kept {
+        StoredAnswer {
             key_hash: self.key_hash.clone(),
             fingerprint: self.fingerprint.clone(),
             answer: cipher::encrypt(&self.key, json!(answer).to_string().as_bytes()),

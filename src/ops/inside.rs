@@ -131,7 +131,11 @@ async fn stubs(
     scope: &OrgScope,
     ids: &[VehicleId],
 ) -> Result<HashMap<VehicleId, VehicleStub>, OpError> {
-    let stub = |Vehicle { id, said, .. }: Vehicle| VehicleStub { id, name: said.name, plate: said.plate };
+    let stub = |Vehicle { id, attributes, .. }: Vehicle| VehicleStub {
+        id,
+        name: attributes.name,
+        plate: attributes.plate,
+    };
     let found = vehicle::find_each(context.db.read(), scope, ids).await?;
     Ok(found.into_iter().map(|vehicle| (vehicle.id, stub(vehicle))).collect())
 }

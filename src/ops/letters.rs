@@ -22,16 +22,23 @@ pub(super) async fn activate(
     scope: &OrgScope,
     organization: &Organization,
 ) -> Result<(), OpError> {
-    let (said, now) = (&organization.said, change.now());
+    let (attributes, now) = (&organization.attributes, change.now());
     let expires_at = now.plus_seconds(link::SECONDS).into();
-    activation::insert(change.on(), scope, clock::new_id(), &said.contact_email, now.into(), expires_at)
-        .await?;
+    activation::insert(
+        change.on(),
+        scope,
+        clock::new_id(),
+        &attributes.contact_email,
+        now.into(),
+        expires_at,
+    )
+    .await?;
     let mail = OutgoingMail {
         purpose: Purpose::ActivateOrganization,
         subject_id: organization.id.0,
-        recipient: said.contact_email.clone(),
+        recipient: attributes.contact_email.clone(),
         greeting: String::new(),
-        about: Some(said.name.clone()),
+        about: Some(attributes.name.clone()),
     };
     change.send(&mail).await
 }
@@ -41,8 +48,8 @@ pub(super) async fn invite(change: &mut Change<'_>, user: &User, about: Option<&
     let mail = OutgoingMail {
         purpose: Purpose::Invite,
         subject_id: user.id,
-        recipient: user.said.email.clone(),
-        greeting: user.said.first_name.clone(),
+        recipient: user.attributes.email.clone(),
+        greeting: user.attributes.first_name.clone(),
         about: about.map(str::to_owned),
     };
     change.send(&mail).await
@@ -60,12 +67,12 @@ pub(super) async fn confirm_address(
         purpose: Purpose::ConfirmAddress,
         subject_id: user.id,
         recipient: address.to_owned(),
-        greeting: user.said.first_name.clone(),
+        greeting: user.attributes.first_name.clone(),
         about: None,
     };
     change.send(&mail).await?;
     let told = masked(address);
-    let letter = (user.said.email.as_str(), user.said.first_name.as_str(), told.as_str());
+    let letter = (user.attributes.email.as_str(), user.attributes.first_name.as_str(), told.as_str());
     change.send_notice(Notice::AddressChanged, user.id, letter).await
 }
 

@@ -45,7 +45,7 @@ impl<'a> Listing<'a> {
         items.truncate(limit);
         let end_cursor = match items.last() {
             Some(last) => {
-                let payload = to_vec(&place(last)).map_err(|error| OpError::Internal(error.to_string()))?;
+                let payload = to_vec(&place(last)).map_err(|error| OpError::Internal(error.into()))?;
                 Some(self.cursor_signer.sign(&self.purpose, &payload))
             }
             None => self.request.after.clone(),

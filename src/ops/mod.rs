@@ -3,11 +3,13 @@
 //! Takes bodies as `domain::body` types them; knows nothing of HTTP.
 
 pub mod activation;
+pub mod api_keys;
 pub mod assignment_history;
 pub mod assignments;
 pub mod audit;
 mod audited;
 mod change;
+pub mod changes;
 pub mod driver_lock;
 pub mod drivers;
 pub mod error;
@@ -27,11 +29,14 @@ pub mod idempotency_key;
 pub mod inside;
 mod letters;
 mod listing;
+pub mod live_filter;
 pub mod live_view;
 mod organization_lifecycle;
 pub mod organizations;
 mod own_organization;
+pub mod pending_trackers;
 pub mod position_history;
+pub mod positions;
 mod publish;
 pub mod request_context;
 pub mod retention;
@@ -39,7 +44,9 @@ pub mod scoped;
 pub mod sign_in;
 mod stale_sign_up;
 pub mod system_users;
+pub mod tracker_reports;
 pub mod trackers;
 pub mod users;
 pub mod vehicles;
 pub mod visits;
+pub mod webhooks;

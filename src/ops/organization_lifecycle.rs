@@ -7,7 +7,7 @@ use crate::auth::OrgScope;
 use crate::domain::activation::ActivationStatus;
 use crate::domain::organization::{ActivationMethod, Organization, OrganizationStatus, OrganizationStep};
 use crate::sessions::End;
-use crate::store::{activation, founder, organization, user};
+use crate::store::{activation, api_key, creator, organization, pending_tracker, user, webhook};
 
 /// Takes a step and writes its consequences: activation invites the users that wait for it, deletion ends everything
 /// the organization owns. After the commit, sockets of an organization that is not active end.
@@ -38,24 +38,26 @@ pub(super) async fn advance(
     organization::update(change.on(), scope, &changed).await?;
     match step {
         OrganizationStep::VerifyEmail => {
-            activation::settle(change.on(), scope, ActivationStatus::Verified, now.into()).await?;
+            activation::close_pending(change.on(), scope, ActivationStatus::Verified, now.into()).await?;
         }
         OrganizationStep::Activate => {
-            activation::settle(change.on(), scope, ActivationStatus::ManuallyActivated, now.into()).await?;
+            activation::close_pending(change.on(), scope, ActivationStatus::ManuallyActivated, now.into())
+                .await?;
         }
         OrganizationStep::Deactivate => {}
         OrganizationStep::Delete => delete_owned(change, scope).await?,
     }
     if activates {
-        founder::bind(change.on(), scope, now.into()).await?;
+        creator::bind(change.on(), scope, now.into()).await?;
         for waiting in user::invited(change.on(), scope, now.into()).await? {
-            letters::invite(change, &waiting, Some(&changed.said.name)).await?;
+            letters::invite(change, &waiting, Some(&changed.attributes.name)).await?;
         }
     }
     if next != OrganizationStatus::Active {
         let id = scope.organization_id();
         change.tell_sessions(move |sessions| sessions.end_organization(id, End::Disabled));
     }
+    change.tell_webhooks();
     Ok(changed)
 }
 
@@ -70,9 +72,12 @@ const fn method(step: OrganizationStep) -> Option<ActivationMethod> {
 /// Ends what a deleted organization owns: its addresses and slug may be used again, and its drivers are released.
 async fn delete_owned(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), OpError> {
     let now = change.now();
-    activation::settle(change.on(), scope, ActivationStatus::Superseded, now.into()).await?;
+    activation::close_pending(change.on(), scope, ActivationStatus::Superseded, now.into()).await?;
     letters::forget_activation(change, scope).await?;
     organization::end_sessions(change.on(), scope, now.into()).await?;
+    api_key::delete_of_organization(change.on(), scope).await?;
+    webhook::delete_of_organization(change.tx(), scope).await?;
+    pending_tracker::forget_all(change.on(), scope).await?;
     organization::delete_system_users(change.on(), scope, now.into()).await?;
     organization::free_slug(change.on(), scope).await?;
     user::retire_all(change.on(), scope, now.into()).await?;

@@ -24,10 +24,10 @@ use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::user::{User, UserIn};
 pub use crate::store::organization::{Filter, SORT_KEYS};
 use crate::store::sql::is_conflict;
-use crate::store::{activation, founder, organization, user};
+use crate::store::{activation, creator, organization, user};
 
 /// The creator of an organization.
-enum Founder {
+enum Creator {
     /// An operator.
     Operator,
     /// A system user that signed up on its own.
@@ -36,7 +36,7 @@ enum Founder {
     Anybody,
 }
 
-impl Founder {
+impl Creator {
     /// Sign-up is only for callers who are not signed in and for system users without an organization, while it is
     /// open.
     fn of(context: &Context, caller: Option<&Caller>) -> Result<Self, OpError> {
@@ -61,11 +61,11 @@ pub async fn create_organization(
     caller: Option<&Caller>,
     body: Params<CreateOrganization>,
 ) -> Result<(Organization, Usage), OpError> {
-    let founder = Founder::of(context, caller)?;
+    let creator = Creator::of(context, caller)?;
     let now = context.clock.now();
     let sets_subscription = body.sent("subscription").is_some();
-    let CreateOrganization { organization: said, admin } = body.starting(now).made()?;
-    if sets_subscription && !matches!(founder, Founder::Operator) {
+    let CreateOrganization { organization: attributes, admin } = body.starting(now).made()?;
+    if sets_subscription && !matches!(creator, Creator::Operator) {
         return Err(AuthError::Forbidden(Action::ManageSubscription).into());
     }
     let scope = auth::new_organization();
@@ -75,24 +75,24 @@ pub async fn create_organization(
         email_verified_at: None,
         activated_at: None,
         activation_method: None,
-        said,
+        attributes,
         created_at: now,
         updated_at: now,
     };
     let mut change = Change::within(context, caller, Some(scope)).await?.at(now);
-    stale_sign_up::free_for_organization(&mut change, &admin.email, &organization.said.slug).await?;
+    stale_sign_up::free_for_organization(&mut change, &admin.email, &organization.attributes.slug).await?;
     conflict(organization::insert(change.on(), &scope, &organization).await, Taken::Slug)?;
     let admin = first_admin(admin, &scope, now);
     match user::insert(change.tx(), &AccountScope::Organization(scope), &admin).await {
-        Err(error) if is_conflict(&error) && !matches!(founder, Founder::Operator) => {
+        Err(error) if is_conflict(&error) && !matches!(creator, Creator::Operator) => {
             drop(change);
-            letters::sign_up_again(context, &admin.said.email, admin.id, &organization).await?;
+            letters::sign_up_again(context, &admin.attributes.email, admin.id, &organization).await?;
             return Ok((organization, Usage { vehicles: 0, drivers: 0, users: 1, geofences: 0 }));
         }
         inserted => conflict(inserted, Taken::Email)?,
     }
-    if let Founder::SystemUser(id) = founder
-        && !founder::found(change.on(), &scope, id, now.into()).await?
+    if let Creator::SystemUser(id) = creator
+        && !creator::found(change.on(), &scope, id, now.into()).await?
     {
         let detail =
             "this system user has made an organization before; it is bound to that one once it is active";
@@ -110,7 +110,7 @@ fn first_admin(admin: FirstAdminIn, scope: &OrgScope, now: Timestamp) -> User {
     User {
         id: clock::new_id(),
         organization_id: Some(scope.organization_id()),
-        said: UserIn {
+        attributes: UserIn {
             email,
             first_name,
             last_name,
@@ -195,17 +195,18 @@ pub async fn update_organization(
     let scope = caller.scope(&context.db, Action::UpdateOrganization, Some(id)).await?;
     let mut change = Change::within(context, Some(caller), Some(scope)).await?;
     let current = held(change.tx(), &scope).await?;
-    let UpdateOrganization { organization: said, status } = body.changed(&current, &current.said)?;
+    let UpdateOrganization { organization: attributes, status } =
+        body.changed(&current, &current.attributes)?;
     let status = status.unwrap_or(current.status);
-    if status != current.status || said.subscription != current.said.subscription {
+    if status != current.status || attributes.subscription != current.attributes.subscription {
         caller.may(Action::ManageSubscription)?;
     }
     let step = (status != current.status).then(|| wanted_step(current.status, status)).transpose()?;
-    if step.is_some() || said != current.said {
+    if step.is_some() || attributes != current.attributes {
         if_match.check(&current)?;
     }
     let before = current.clone();
-    let mut changed = said_anew(&mut change, &scope, current, said).await?;
+    let mut changed = with_attributes(&mut change, &scope, current, attributes).await?;
     if let Some(step) = step {
         changed = organization_lifecycle::advance(&mut change, &scope, &changed, step).await?;
     }
@@ -213,8 +214,8 @@ pub async fn update_organization(
         true => change.as_before(),
         false => change.updated(&before, &changed).await?,
     };
-    if changed.said.settings != before.said.settings {
-        let days = changed.said.settings.retention.positions_days;
+    if changed.attributes.settings != before.attributes.settings {
+        let days = changed.attributes.settings.retention.positions_days;
         change.tell_sessions(move |sessions| sessions.keep_positions(id, days));
     }
     let usage = organization::usage(change.on(), &scope).await?;
@@ -223,22 +224,22 @@ pub async fn update_organization(
 
 /// Writes the changed members of an organization. A new contact address is unverified. If the organization waits for
 /// its activation, the new address gets a link, and the previous link becomes invalid.
-async fn said_anew(
+async fn with_attributes(
     change: &mut Change<'_>,
     scope: &OrgScope,
     current: Organization,
-    said: OrganizationIn,
+    attributes: OrganizationIn,
 ) -> Result<Organization, OpError> {
     let now = change.now();
-    if said == current.said {
+    if attributes == current.attributes {
         return Ok(current);
     }
-    let is_new_address = email_key(&said.contact_email) != email_key(&current.said.contact_email);
-    let mut changed = Organization { said, updated_at: now, ..current };
+    let is_new_address = email_key(&attributes.contact_email) != email_key(&current.attributes.contact_email);
+    let mut changed = Organization { attributes, updated_at: now, ..current };
     if is_new_address {
         changed.email_verified_at = None;
         letters::forget_activation(change, scope).await?;
-        activation::settle(change.on(), scope, ActivationStatus::Superseded, now.into()).await?;
+        activation::close_pending(change.on(), scope, ActivationStatus::Superseded, now.into()).await?;
     }
     conflict(organization::update(change.on(), scope, &changed).await, Taken::Slug)?;
     if is_new_address && changed.status == OrganizationStatus::PendingActivation {

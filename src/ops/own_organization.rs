@@ -31,14 +31,14 @@ pub(super) async fn held(tx: &mut Tx, scope: &OrgScope) -> Result<Organization, 
 /// The settings of a scope's organization.
 pub(super) async fn settings_of(context: &Context, scope: &OrgScope) -> Result<Settings, OpError> {
     let found = organization::find(context.db.read(), scope).await?.ok_or(AuthError::NotFound)?;
-    Ok(found.said.settings)
+    Ok(found.attributes.settings)
 }
 
 /// Refuses to add one more if the plan's limit is reached.
 pub(super) async fn require_room(tx: &mut Tx, scope: &OrgScope, what: Counted) -> Result<(), OpError> {
     organization::hold(tx.on(), scope).await?; // so that two at once count each other
     let found = organization::find(tx.on(), scope).await?.ok_or(OpError::NotFound)?;
-    let limits = &found.said.subscription.limits;
+    let limits = &found.attributes.subscription.limits;
     let (limit, name) = match what {
         Counted::Vehicles => (limits.vehicles, "vehicles"),
         Counted::Drivers => (limits.drivers, "drivers"),

@@ -22,16 +22,16 @@ use crate::store::{calibration, geofence, out_of_service, tracker, vehicle};
 /// Pause between two attempts to read what is stored.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Something that the live core keeps a copy of.
+/// A resource that the live core keeps a copy of.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Thing {
+pub(super) enum LiveResource {
     /// A vehicle.
     Vehicle(VehicleId),
     /// A geofence.
     Geofence(GeofenceId),
 }
 
-impl Thing {
+impl LiveResource {
     const fn id(self) -> Uuid {
         match self {
             Self::Vehicle(id) => id.0,
@@ -55,6 +55,8 @@ type TellSessions = Box<dyn FnOnce(&Sessions) + Send>;
 /// Side effects of a commit, besides updating the live core.
 #[derive(Default)]
 pub(super) struct AfterCommit {
+    /// Changes wait for their numbers.
+    pub(super) logs_changes: bool,
     /// Letters were put into the outbox.
     pub(super) wakes_post: bool,
     /// Messages to open sockets, such as that they must end; sent in this order.
@@ -76,33 +78,40 @@ impl AfterCommit {
 pub(super) async fn commit(
     context: &Context,
     tx: Tx,
-    things: Vec<(OrgScope, Thing)>,
+    live_resources: Vec<(OrgScope, LiveResource)>,
     after: AfterCommit,
 ) -> Result<(), OpError> {
-    let place = match things.is_empty() {
+    let place = match live_resources.is_empty() {
         true => None,
         false => Some(
-            context.keyed_lock.reserve(things.iter().map(|(_, thing)| thing.id())).ok_or(OpError::Busy)?,
+            context
+                .keyed_lock
+                .reserve(live_resources.iter().map(|(_, live_resource)| live_resource.id()))
+                .ok_or(OpError::Busy)?,
         ),
     };
     let context = context.clone();
     let (done, result) = oneshot::channel();
     tokio::spawn(async move {
         let mut caller = Some(done);
-        let mut answer = |said: Result<(), OpError>| {
-            caller.take().map(|done| done.send(said));
+        let mut answer = |outcome: Result<(), OpError>| {
+            caller.take().map(|done| done.send(outcome));
         };
-        let after = match tx.commit().await {
+        let committed = tx.commit().await;
+        if after.logs_changes {
+            context.live.number_changes();
+        }
+        let after = match committed {
             Ok(()) => after,
             Err(error) => {
                 answer(Err(error.into()));
                 AfterCommit::default()
             }
         };
-        for (scope, thing) in things {
-            let _turn = context.keyed_lock.lock(thing.id()).await;
+        for (scope, live_resource) in live_resources {
+            let _turn = context.keyed_lock.lock(live_resource.id()).await;
             let stored = loop {
-                match read(&context, &scope, thing).await {
+                match read(&context, &scope, live_resource).await {
                     Ok(stored) => break stored,
                     Err(error) => answer(Err(error.into())),
                 }
@@ -116,19 +125,23 @@ pub(super) async fn commit(
         answer(Ok(()));
         drop(place);
     });
-    result.await.unwrap_or_else(|_| Err(OpError::Internal("a change was not seen through".to_owned())))
+    result.await.unwrap_or_else(|_| Err(OpError::Internal("a change was not seen through".into())))
 }
 
-async fn read(context: &Context, scope: &OrgScope, thing: Thing) -> Result<Option<Stored>, SqlError> {
+async fn read(
+    context: &Context,
+    scope: &OrgScope,
+    live_resource: LiveResource,
+) -> Result<Option<Stored>, SqlError> {
     let on = context.db.read();
-    Ok(match thing {
-        Thing::Vehicle(id) => {
+    Ok(match live_resource {
+        LiveResource::Vehicle(id) => {
             let spans = out_of_service::spans(on, scope, id).await?;
             let calibrations = calibration::versions(context.db.read(), scope, id).await?;
             Some(match vehicle::find(context.db.read(), scope, id).await? {
                 Some(vehicle) => {
                     let trackers = tracker::installed_in(context.db.read(), scope, id).await?;
-                    let config = vehicle.said.tracking.config();
+                    let config = vehicle.attributes.tracking.config();
                     Stored::Vehicle(vehicle.tracked(spans, calibrations), trackers, config)
                 }
                 None => {
@@ -138,7 +151,7 @@ async fn read(context: &Context, scope: &OrgScope, thing: Thing) -> Result<Optio
             })
         }
         // A deleted geofence is still found, with the version that ends it; if none is found, it was never created.
-        Thing::Geofence(id) => geofence::unsettled(on, scope, id).await?.map(Stored::Geofence),
+        LiveResource::Geofence(id) => geofence::unsettled(on, scope, id).await?.map(Stored::Geofence),
     })
 }
 

@@ -12,7 +12,9 @@ use crate::context::Context;
 use crate::mail::COUNTED_SECONDS;
 use crate::store::retention::{self, Horizon, Timeline};
 use crate::store::sql::{Db, SqlError};
-use crate::store::{letter_written, partitions, sign_in_attempt};
+use crate::store::{
+    change_log, letter_written, partitions, pending_tracker, sign_in_attempt, tracker_report, webhook_attempt,
+};
 
 /// Most rows per transaction.
 const MOST_ROWS: i64 = 2_000;
@@ -50,6 +52,8 @@ pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
     context.track.save_states().await?;
     sign_in_attempt::forget_old(db, now.into(), now.plus_seconds(-KEEP_ADDRESSES_SECONDS).into()).await?;
     letter_written::forget(db, now.plus_seconds(-COUNTED_SECONDS).into()).await?;
+    in_slices(|rows| change_log::delete_old(db, now, rows)).await?;
+    in_slices(|rows| webhook_attempt::delete_old(db, now, rows)).await?;
     let horizons = retention::horizons(db, now).await?;
     let mut gone = Gone::default();
     for horizon in &horizons {
@@ -80,6 +84,8 @@ async fn delete_past(db: &Db, horizon: &Horizon, now: Timestamp, gone: &mut Gone
         retention::cut_chunks(db, organization, positions).await?;
         gone.positions += delete_rows(db, Timeline::Positions, organization, positions).await?;
         gone.positions += delete_rows(db, Timeline::RefusedFixes, organization, positions).await?;
+        tracker_report::forget(db, organization, positions).await?;
+        pending_tracker::forget_fixes(db, organization, positions).await?;
     }
     if let Some(fuel) = horizon.fuel {
         gone.fuel_rows += delete_rows(db, Timeline::FuelLog, organization, fuel).await?;

@@ -7,7 +7,7 @@ use super::change::Change;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
 use super::scoped::Scoped;
-use super::{letters, request_context, stale_sign_up};
+use super::{api_keys, letters, request_context, stale_sign_up};
 use crate::auth::{Action, Caller};
 use crate::clock;
 use crate::config::SignUp;
@@ -54,7 +54,7 @@ pub async fn create_system_user(
         id: clock::new_id(),
         organization_id,
         email: new.email,
-        said: SystemUserIn { name: new.name, scopes: new.scopes.unwrap_or_default() },
+        attributes: SystemUserIn { name: new.name, scopes: new.scopes.unwrap_or_default() },
         status: SystemUserStatus::PendingVerification,
         email_verified_at: None,
         last_login_at: None,
@@ -116,7 +116,8 @@ pub async fn find_system_user(context: &Context, by: &Scoped, id: Uuid) -> Resul
     found.ok_or(OpError::NotFound)
 }
 
-/// Changes a system user. A new password, or being disabled, ends its sessions.
+/// Changes a system user. A new password, or being disabled, ends its sessions; its keys are refused while it is
+/// disabled, and keep no scope that it loses.
 pub async fn update_system_user(
     context: &Context,
     by: &Scoped,
@@ -139,18 +140,19 @@ pub async fn update_system_user(
     system_user::hold(change.on(), id).await?;
     let now = change.now();
     let current = system_user::find(change.on(), &scope, id, now.into()).await?.ok_or(OpError::NotFound)?;
-    let UpdateSystemUser { said, status, .. } = body.changed_if(&current, &current.said, |user| {
-        if let Some((code, must)) = weak {
-            user.problem("password", code, format!("must be {must}"));
-        }
-    })?;
+    let UpdateSystemUser { attributes, status, .. } =
+        body.changed_if(&current, &current.attributes, |user| {
+            if let Some((code, must)) = weak {
+                user.problem("password", code, format!("must be {must}"));
+            }
+        })?;
     let status = next_status(&current, status)?;
-    if said == current.said && status == current.status && new_hash.is_none() {
+    if attributes == current.attributes && status == current.status && new_hash.is_none() {
         return Ok(current);
     }
     if_match.check(&current.tagged())?;
     let stored = if status == SystemUserStatus::Locked { SystemUserStatus::Active } else { status };
-    let changed = SystemUser { said, status: stored, updated_at: now, ..current.clone() };
+    let changed = SystemUser { attributes, status: stored, updated_at: now, ..current.clone() };
     system_user::update(change.on(), &scope, &changed).await?;
     let recorded = change.updated(&current, &changed).await?;
     if current.status == SystemUserStatus::Locked && status == SystemUserStatus::Active {
@@ -162,9 +164,12 @@ pub async fn update_system_user(
     if new_hash.is_some() || status == SystemUserStatus::Disabled {
         session::revoke_all(change.on(), HolderId::System(id), now.into()).await?;
     }
+    if changed.attributes.scopes != current.attributes.scopes {
+        api_keys::shrink(&mut change, &scope, &changed).await?;
+        change.tell_webhooks();
+    }
     if changed != current {
-        // It may reconnect, with its new rights.
-        change.tell_sessions(move |sessions| sessions.end_of(id, End::Credential));
+        end_sockets(&mut change, &changed);
     }
     change.commit(recorded, SystemUser { status, ..changed }).await
 }
@@ -188,7 +193,7 @@ fn next_status(current: &SystemUser, asked: Option<SystemUserStatus>) -> Result<
     Err(OpError::Transition(format!("a system user that is {from} cannot be made {to}")))
 }
 
-/// Deletes a system user, with its sessions.
+/// Deletes a system user, with its sessions and keys.
 pub async fn delete_system_user(
     context: &Context,
     by: &Scoped,
@@ -201,9 +206,20 @@ pub async fn delete_system_user(
     let now = change.now();
     let current = system_user::find(change.on(), &scope, id, now.into()).await?.ok_or(OpError::NotFound)?;
     if_match.check(&current.tagged())?;
+    api_keys::revoke_all(&mut change, &scope, &current).await?;
+    change.tell_webhooks();
     system_user::delete(change.on(), &scope, id, now.into()).await?;
     session::revoke_all(change.on(), HolderId::System(id), now.into()).await?;
     let recorded = change.deleted(&current).await?;
-    change.tell_sessions(move |sessions| sessions.end_of(id, End::Credential));
+    end_sockets(&mut change, &current);
     change.commit(recorded, ()).await
+}
+
+/// Ends a system user's sockets after the commit. It may reconnect, with its new rights.
+fn end_sockets(change: &mut Change<'_>, user: &SystemUser) {
+    let (id, organization) = (user.id, user.organization_id);
+    change.tell_sessions(move |sessions| {
+        sessions.end_of(id, End::Credential);
+        sessions.keys_changed(organization);
+    });
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use utoipa::ToSchema;
-use waypost_actors::model::{TrackerId, VehicleId};
+use waypost_actors::model::{ChangedResource, TrackerId, VehicleId};
 
 use super::change::Change;
 use super::error::{OpError, Taken, conflict};
@@ -43,10 +43,11 @@ pub async fn create_tracker(
     let scope = by.scope(context, Action::WriteTrackers).await?;
     let CreateTracker { tracker, vehicle_id, .. } = body.made()?;
     let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?;
-    let said = tracker.moved(vehicle_id, change.now());
-    refuse_foreign_vehicles(change.tx(), &scope, &said).await?;
-    let issued = issue(&mut change, &scope, said).await?;
+    let attributes = tracker.moved(vehicle_id, change.now());
+    refuse_foreign_vehicles(change.tx(), &scope, &attributes).await?;
+    let issued = issue(&mut change, &scope, attributes).await?;
     let recorded = change.created(&issued.tracker).await?;
+    affect_vehicles(&mut change, &[issued.tracker.vehicle_id]);
     change.tell_sessions(move |sessions| sessions.trackers_changed(scope.organization_id()));
     change.commit_created(recorded, issued).await
 }
@@ -58,22 +59,22 @@ pub(super) async fn issue_for_vehicle(
     unique_id: String,
     vehicle: VehicleId,
 ) -> Result<TrackerWithToken, OpError> {
-    let mut said = TrackerIn::of(unique_id);
-    said.move_to(Some(vehicle), change.now());
-    issue(change, scope, said).await
+    let mut attributes = TrackerIn::of(unique_id);
+    attributes.move_to(Some(vehicle), change.now());
+    issue(change, scope, attributes).await
 }
 
 async fn issue(
     change: &mut Change<'_>,
     scope: &OrgScope,
-    said: TrackerIn,
+    attributes: TrackerIn,
 ) -> Result<TrackerWithToken, OpError> {
     let (token, now) = (secret::new(TOKEN_PREFIX), change.now());
     let tracker = Tracker {
         id: TrackerId(clock::new_id()),
         organization_id: scope.organization_id(),
-        vehicle_id: said.vehicle_id(),
-        said,
+        vehicle_id: attributes.vehicle_id(),
+        attributes,
         created_at: now,
         updated_at: now,
     };
@@ -111,23 +112,26 @@ pub async fn update_tracker(
     tracker::hold(change.on(), &scope, id).await?;
     let now = change.now();
     let current = tracker::find(change.tx(), &scope, id).await?.ok_or(OpError::NotFound)?;
-    let UpdateTracker { tracker, vehicle_id } = body.changed(&current, &current.said)?;
-    let said = tracker.moved(vehicle_id, now);
-    if said == current.said {
+    let UpdateTracker { tracker, vehicle_id } = body.changed(&current, &current.attributes)?;
+    let attributes = tracker.moved(vehicle_id, now);
+    if attributes == current.attributes {
         return Ok(current);
     }
     if_match.check(&current)?;
-    refuse_foreign_vehicles(change.tx(), &scope, &said).await?;
-    let tracker = Tracker { vehicle_id: said.vehicle_id(), said, updated_at: now, ..current.clone() };
+    refuse_foreign_vehicles(change.tx(), &scope, &attributes).await?;
+    let tracker =
+        Tracker { vehicle_id: attributes.vehicle_id(), attributes, updated_at: now, ..current.clone() };
     conflict(tracker::update(change.tx(), &scope, &tracker).await, Taken::UniqueId)?;
     let recorded = change.updated(&current, &tracker).await?;
+    affect_vehicles(&mut change, &[current.vehicle_id, tracker.vehicle_id]);
     let vehicle = match tracker.vehicle_id {
         Some(id) => vehicle::find(change.on(), &scope, id).await?,
         None => None,
     };
-    let config = vehicle.map(|vehicle| vehicle.said.tracking.config()).unwrap_or_default();
+    let config = vehicle.map(|vehicle| vehicle.attributes.tracking.config()).unwrap_or_default();
     // An open socket knows the tracker's former state, so it ends; a tracker that is still active may reconnect.
-    let why = if tracker.said.status == TrackerStatus::Active { End::Restarting } else { End::Disabled };
+    let why =
+        if tracker.attributes.status == TrackerStatus::Active { End::Restarting } else { End::Disabled };
     change.tell_sessions(move |sessions| {
         sessions.configure(id, config);
         sessions.end(id, scope.organization_id(), why);
@@ -168,18 +172,30 @@ pub async fn delete_tracker(
     let now = change.now().into();
     tracker::delete(change.tx(), &scope, id, now).await?;
     let recorded = change.deleted(&current).await?;
+    affect_vehicles(&mut change, &[current.vehicle_id]);
     change.tell_sessions(move |sessions| sessions.end(id, scope.organization_id(), End::Credential));
     change.commit(recorded, ()).await
 }
 
+/// Logs that vehicles tell of another tracker.
+fn affect_vehicles(change: &mut Change<'_>, vehicles: &[Option<VehicleId>]) {
+    for vehicle in vehicles.iter().flatten() {
+        change.affects(ChangedResource::Vehicle, vehicle.0);
+    }
+}
+
 /// Refuses installations in vehicles of other organizations. Past installations in vehicles deleted since then may be
 /// sent back.
-async fn refuse_foreign_vehicles(tx: &mut Tx, scope: &OrgScope, said: &TrackerIn) -> Result<(), OpError> {
-    let ids: Vec<VehicleId> = said.installations.iter().map(|stay| stay.vehicle_id).collect();
+async fn refuse_foreign_vehicles(
+    tx: &mut Tx,
+    scope: &OrgScope,
+    attributes: &TrackerIn,
+) -> Result<(), OpError> {
+    let ids: Vec<VehicleId> = attributes.installations.iter().map(|stay| stay.vehicle_id).collect();
     let there: Vec<VehicleId> =
         vehicle::find_each(tx.on(), scope, &ids).await?.into_iter().map(|vehicle| vehicle.id).collect();
     let missing = |id: &VehicleId| !there.contains(id);
-    let open = said.vehicle_id();
+    let open = attributes.vehicle_id();
     let gone = match open {
         Some(open) => vehicle::count_each(tx.on(), scope, &[open]).await? == 0,
         None => false,

@@ -33,11 +33,11 @@ use crate::store::{account, sign_in_attempt, user};
 /// Creates a user, who is invited at once, or when the organization becomes active.
 pub async fn create_user(context: &Context, by: &Scoped, body: Params<CreateUser>) -> Result<User, OpError> {
     let scope = by.caller.accounts(&context.db, Action::WriteUsers, by.organization).await?;
-    let said = body.made()?.user;
-    by.caller.may(writing(said.role))?;
-    match (&scope, said.role.is_operator()) {
+    let attributes = body.made()?.user;
+    by.caller.may(writing(attributes.role))?;
+    match (&scope, attributes.role.is_operator()) {
         (AccountScope::Operators(_), false) => return Err(AuthError::OrganizationRequired.into()),
-        (AccountScope::Organization(_), true) => return Err(wrong_role(said.role)),
+        (AccountScope::Organization(_), true) => return Err(wrong_role(attributes.role)),
         _ => {}
     }
     let mut held = Held::begin(context, &by.caller, scope).await?;
@@ -45,7 +45,7 @@ pub async fn create_user(context: &Context, by: &Scoped, body: Params<CreateUser
     let user = User {
         id: clock::new_id(),
         organization_id: organization_of(&scope),
-        said,
+        attributes,
         status: AccountStatus::Invited,
         pending_email: None,
         last_login_at: None,
@@ -53,7 +53,7 @@ pub async fn create_user(context: &Context, by: &Scoped, body: Params<CreateUser
         updated_at: now,
     };
     held.require_room().await?;
-    stale_sign_up::free_for_user(&mut held.change, &user.said.email).await?;
+    stale_sign_up::free_for_user(&mut held.change, &user.attributes.email).await?;
     conflict(user::insert(held.change.tx(), &scope, &user).await, Taken::Email)?;
     held.invite(&user).await?;
     let recorded = held.change.created(&user).await?;
@@ -93,32 +93,33 @@ pub async fn update_user(
     let mut held = Held::begin(context, &by.caller, scope).await?;
     let current = held.find(id).await?;
     if !is_oneself {
-        by.caller.may(writing(current.said.role))?;
+        by.caller.may(writing(current.attributes.role))?;
     }
-    let UpdateUser { user: said, status, .. } = body.changed_if(&current, &current.said, |user| {
-        if !is_oneself && user.value("currentPassword").is_some() {
-            user.problem("currentPassword", "unknown", "is not known: it is for one's own address");
-        }
-    })?;
+    let UpdateUser { user: attributes, status, .. } =
+        body.changed_if(&current, &current.attributes, |user| {
+            if !is_oneself && user.value("currentPassword").is_some() {
+                user.problem("currentPassword", "unknown", "is not known: it is for one's own address");
+            }
+        })?;
     let status = status.unwrap_or(current.status);
-    if said == current.said && status == current.status {
+    if attributes == current.attributes && status == current.status {
         return Ok(current);
     }
-    refuse_beyond_rights(&by.caller, &current, &said, status)?;
-    if_match.check(&current.settled())?;
-    let mut changed = User { said, status, updated_at: held.change.now(), ..current.clone() };
+    refuse_beyond_rights(&by.caller, &current, &attributes, status)?;
+    if_match.check(&current.etag_basis())?;
+    let mut changed = User { attributes, status, updated_at: held.change.now(), ..current.clone() };
     held.put_off_address(&current, &mut changed, is_oneself && !is_proven).await?;
     held.refuse_transition(&current, &changed).await?;
     held.keep_an_administrator(&current, &changed).await?;
     if current.status == AccountStatus::Disabled && status != AccountStatus::Disabled {
         held.require_room().await?;
     }
-    if email_key(&current.said.email) != email_key(&changed.said.email) {
-        stale_sign_up::free_for_user(&mut held.change, &changed.said.email).await?;
+    if email_key(&current.attributes.email) != email_key(&changed.attributes.email) {
+        stale_sign_up::free_for_user(&mut held.change, &changed.attributes.email).await?;
     }
     conflict(user::update(held.change.on(), &scope, &changed).await, Taken::Email)?;
     let is_signed_out = held.follow(&current, &changed).await?;
-    if is_signed_out || current.said.role != changed.said.role {
+    if is_signed_out || current.attributes.role != changed.attributes.role {
         held.change.tell_sessions(move |sessions| sessions.end_of(id, End::Credential));
     }
     let recorded = held.change.updated(&current, &changed).await?;
@@ -145,7 +146,7 @@ pub async fn invite_again(context: &Context, by: &Scoped, id: Uuid) -> Result<Us
     let scope = by.caller.account(&context.db, Action::WriteUsers, by.organization, id).await?;
     let mut held = Held::begin(context, &by.caller, scope).await?;
     let found = held.find(id).await?;
-    by.caller.may(writing(found.said.role))?;
+    by.caller.may(writing(found.attributes.role))?;
     if found.status != AccountStatus::Invited {
         let status = found.status.as_str();
         return Err(OpError::Transition(format!("a user who is {status} cannot be invited")));
@@ -162,17 +163,17 @@ pub async fn invite_again(context: &Context, by: &Scoped, id: Uuid) -> Result<Us
 fn refuse_beyond_rights(
     caller: &Caller,
     current: &User,
-    said: &UserIn,
+    attributes: &UserIn,
     status: AccountStatus,
 ) -> Result<(), OpError> {
-    if !current.said.is_own_business(said) || status != current.status {
-        caller.may(writing(current.said.role))?;
-        caller.may(writing(said.role))?;
+    if !current.attributes.is_own_business(attributes) || status != current.status {
+        caller.may(writing(current.attributes.role))?;
+        caller.may(writing(attributes.role))?;
     }
-    if said.role.is_operator() == current.said.role.is_operator() {
+    if attributes.role.is_operator() == current.attributes.role.is_operator() {
         Ok(())
     } else {
-        Err(wrong_role(said.role))
+        Err(wrong_role(attributes.role))
     }
 }
 
@@ -213,7 +214,7 @@ impl<'a> Held<'a> {
         let organization = match &scope {
             AccountScope::Organization(scope) => {
                 let found = held(change.tx(), scope).await?;
-                Some((found.said.name, found.status == OrganizationStatus::Active))
+                Some((found.attributes.name, found.status == OrganizationStatus::Active))
             }
             AccountScope::Operators(_) | AccountScope::Oneself(_) => None,
         };
@@ -246,9 +247,9 @@ impl<'a> Held<'a> {
 
     /// Refuses a change that would leave the scope without an administrator of this role.
     async fn keep_an_administrator(&mut self, current: &User, changed: &User) -> Result<(), OpError> {
-        let role = current.said.role;
+        let role = current.attributes.role;
         let administers = matches!(role, Role::OrgAdmin | Role::SuperAdmin);
-        let stays = changed.said.role == role && changed.status != AccountStatus::Disabled;
+        let stays = changed.attributes.role == role && changed.status != AccountStatus::Disabled;
         if !administers || stays || current.status == AccountStatus::Disabled {
             return Ok(());
         }
@@ -268,18 +269,18 @@ impl<'a> Held<'a> {
         if changed.status == AccountStatus::Disabled {
             changed.pending_email = None;
         }
-        let is_new = email_key(&current.said.email) != email_key(&changed.said.email);
+        let is_new = email_key(&current.attributes.email) != email_key(&changed.attributes.email);
         if !is_new || current.status == AccountStatus::Invited {
             return Ok(());
         }
         if is_unproven {
             return Err(not_proven("value", "is required: your password, to change your own address"));
         }
-        stale_sign_up::free_for_user(&mut self.change, &changed.said.email).await?;
-        if account::find_by_email(self.change.on(), &changed.said.email).await?.is_some() {
+        stale_sign_up::free_for_user(&mut self.change, &changed.attributes.email).await?;
+        if account::find_by_email(self.change.on(), &changed.attributes.email).await?.is_some() {
             return Err(OpError::Taken(Taken::Email));
         }
-        let asked = std::mem::replace(&mut changed.said.email, current.said.email.clone());
+        let asked = std::mem::replace(&mut changed.attributes.email, current.attributes.email.clone());
         letters::confirm_address(&mut self.change, current, &asked).await?;
         changed.pending_email = Some(asked);
         Ok(())
@@ -289,7 +290,7 @@ impl<'a> Held<'a> {
     /// invitation to a new address. Returns whether sessions ended.
     async fn follow(&mut self, current: &User, changed: &User) -> Result<bool, OpError> {
         let now = changed.updated_at;
-        let is_new_address = email_key(&current.said.email) != email_key(&changed.said.email);
+        let is_new_address = email_key(&current.attributes.email) != email_key(&changed.attributes.email);
         let is_disabled = changed.status == AccountStatus::Disabled;
         if is_new_address || is_disabled {
             letters::forget_personal(&mut self.change, changed.id).await?;
@@ -298,7 +299,7 @@ impl<'a> Held<'a> {
             session::revoke_all(self.change.on(), HolderId::Account(changed.id), now.into()).await?;
         }
         if current.status == AccountStatus::Locked {
-            let key = email_key(&current.said.email);
+            let key = email_key(&current.attributes.email);
             sign_in_attempt::forget(self.change.on(), &key).await?;
         }
         let waits_anew = current.status == AccountStatus::Disabled || is_new_address;

@@ -6,11 +6,12 @@ use futures_util::future::try_join_all;
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
-use waypost_actors::model::{Timestamp, TrackerId, VehicleId};
+use waypost_actors::model::{ChangeKind, ChangedResource, Timestamp, TrackerId, VehicleId};
 
 use super::change::Change;
 use super::error::{OpError, Taken, conflict};
 use super::etag::IfMatch;
+use super::live_filter::{Fleet, LiveFilter};
 use super::live_view::LiveVehicle;
 use super::own_organization::{Counted, require_room, settings_of};
 use super::scoped::Scoped;
@@ -60,11 +61,11 @@ pub async fn create_vehicle(
     body: Params<CreateVehicle>,
 ) -> Result<Created, OpError> {
     let scope = by.scope(context, Action::WriteVehicles).await?;
-    let CreateVehicle { vehicle: mut said, tracker, .. } = body.reworded(lift_tank).made()?;
+    let CreateVehicle { vehicle: mut attributes, tracker, .. } = body.reworded(lift_tank).made()?;
     // The sensor of a new vehicle is taken to have been there always.
-    let (fuel, is_calibrated) = said.fuel.dated(&VehicleFuel::default(), None);
-    said.fuel = fuel;
-    refuse_tracker_id(None, &said)?;
+    let (fuel, is_calibrated) = attributes.fuel.dated(&VehicleFuel::default(), None);
+    attributes.fuel = fuel;
+    refuse_tracker_id(None, &attributes)?;
     if tracker.is_some() {
         by.caller.may(Action::WriteTrackers)?;
     }
@@ -74,7 +75,7 @@ pub async fn create_vehicle(
     let vehicle = Vehicle {
         id: VehicleId(clock::new_id()),
         organization_id: scope.organization_id(),
-        said,
+        attributes,
         created_at: now,
         updated_at: now,
     };
@@ -84,6 +85,7 @@ pub async fn create_vehicle(
     let tracker = match tracker {
         Some(NewTrackerIn { unique_id }) => {
             let issued = trackers::issue_for_vehicle(&mut change, &scope, unique_id, vehicle.id).await?;
+            change.log(ChangedResource::Tracker, issued.tracker.id.0, ChangeKind::Created);
             Some(NewTracker::of(issued))
         }
         None => None,
@@ -101,7 +103,7 @@ pub async fn create_vehicle(
 impl NewTracker {
     fn of(issued: trackers::TrackerWithToken) -> Self {
         let trackers::TrackerWithToken { tracker, token } = issued;
-        Self { id: tracker.id, unique_id: tracker.said.unique_id, token }
+        Self { id: tracker.id, unique_id: tracker.attributes.unique_id, token }
     }
 }
 
@@ -110,12 +112,38 @@ pub async fn list_vehicles(
     context: &Context,
     by: &Scoped,
     filter: &Filter,
+    live: &LiveFilter,
     sort: &Sort,
     page: PageRequest,
 ) -> Result<(OrgScope, Page<Vehicle>), OpError> {
     let scope = by.scope(context, Action::ReadVehicles).await?;
-    let page = vehicle::list(&context.db, &scope, filter, sort, page).await?;
+    live.require(&by.caller)?;
+    let page = match live.is_empty() {
+        true => vehicle::list(&context.db, &scope, filter, sort, page).await?,
+        false => page_of_live(context, &scope, filter, live, sort, page).await?,
+    };
     Ok((scope, page))
+}
+
+/// A page of the vehicles that are now as `live` asks: of all ids in their order, those that the core accepts.
+async fn page_of_live(
+    context: &Context,
+    scope: &OrgScope,
+    filter: &Filter,
+    live: &LiveFilter,
+    sort: &Sort,
+    page: PageRequest,
+) -> Result<Page<Vehicle>, OpError> {
+    let mut ids = vehicle::list_ids(&context.db, scope, filter, sort).await?;
+    let fleet = Fleet::of(context, scope).await?;
+    ids.retain(|id| fleet.accepts(*id, live));
+    let total = i64::try_from(ids.len()).unwrap_or(i64::MAX);
+    let (offset, limit) = (usize::try_from(page.offset()), usize::try_from(page.limit));
+    let ids: Vec<VehicleId> =
+        ids.into_iter().skip(offset.unwrap_or(usize::MAX)).take(limit.unwrap_or(0)).collect();
+    let found = vehicle::find_each(context.db.read(), scope, &ids).await?;
+    let mut found: HashMap<VehicleId, Vehicle> = found.into_iter().map(|one| (one.id, one)).collect();
+    Ok(Page { items: ids.iter().filter_map(|id| found.remove(id)).collect(), total })
 }
 
 /// A vehicle.
@@ -168,20 +196,20 @@ pub async fn update_vehicle(
     let (mut change, scope) = Change::begin(context, by, Action::WriteVehicles).await?;
     vehicle::hold(change.on(), &scope, id).await?;
     let current = vehicle::find(change.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
-    let mut present = json!(current.said);
+    let mut present = json!(current.attributes);
     if let Some(fuel) = present["fuel"].as_object_mut() {
         fuel.remove("effectiveFrom"); // its absence has a meaning
     }
-    let mut said = body.reworded(lift_tank).changed(&current, &present)?;
+    let mut attributes = body.reworded(lift_tank).changed(&current, &present)?;
     let now = change.now();
-    let (fuel, is_calibrated) = said.fuel.dated(&current.said.fuel, Some(now));
-    said.fuel = fuel;
-    refuse_tracker_id(current.said.tracking.tracker_id, &said)?;
-    if said == current.said {
+    let (fuel, is_calibrated) = attributes.fuel.dated(&current.attributes.fuel, Some(now));
+    attributes.fuel = fuel;
+    refuse_tracker_id(current.attributes.tracking.tracker_id, &attributes)?;
+    if attributes == current.attributes {
         return Ok((scope, current)); // it is as asked already, whatever the client thinks it was
     }
     if_match.check(&current)?;
-    let vehicle = Vehicle { said, updated_at: now, ..current.clone() };
+    let vehicle = Vehicle { attributes, updated_at: now, ..current.clone() };
     refuse_taken(change.tx(), &scope, &vehicle).await?;
     conflict(vehicle::update(change.on(), &scope, &vehicle).await, Taken::Plate)?;
     keep_service(change.tx(), &scope, &vehicle).await?;
@@ -189,7 +217,7 @@ pub async fn update_vehicle(
         keep_calibration(change.tx(), &scope, &vehicle, true).await?;
     }
     let recorded = change.updated(&current, &vehicle).await?;
-    if vehicle.said.tracking.config() != current.said.tracking.config() {
+    if vehicle.attributes.tracking.config() != current.attributes.tracking.config() {
         change.tell_sessions(move |sessions| sessions.trackers_changed(scope.organization_id()));
     }
     Ok((scope, change.commit(recorded, vehicle).await?))
@@ -198,7 +226,7 @@ pub async fn update_vehicle(
 /// Records that a vehicle went out of service or came back, if it did.
 async fn keep_service(tx: &mut Tx, scope: &OrgScope, vehicle: &Vehicle) -> Result<(), OpError> {
     let now = vehicle.updated_at.into();
-    match vehicle.said.status.is_in_service() {
+    match vehicle.attributes.status.is_in_service() {
         true => out_of_service::end(tx.on(), scope, vehicle.id, now).await?,
         false => out_of_service::begin(tx.on(), scope, vehicle.id, now).await?,
     }
@@ -212,7 +240,7 @@ async fn keep_calibration(
     vehicle: &Vehicle,
     has_past: bool,
 ) -> Result<(), OpError> {
-    let VehicleFuel { tank_capacity_liters, sensor, effective_from, .. } = vehicle.said.fuel.clone();
+    let VehicleFuel { tank_capacity_liters, sensor, effective_from, .. } = vehicle.attributes.fuel.clone();
     let new = NewCalibration { effective_from: effective_from.flatten(), tank_capacity_liters, sensor };
     Ok(calibration::add(tx.on(), scope, vehicle.id, &new, vehicle.updated_at.into(), has_past).await?)
 }
@@ -231,17 +259,19 @@ pub async fn delete_vehicle(
     let now = change.now();
     out_of_service::begin(change.on(), &scope, id, now.into()).await?;
     vehicle::delete(change.on(), &scope, id, now.into()).await?;
-    tracker::leave_vehicle(change.on(), &scope, id, now.into()).await?;
+    for tracker in tracker::leave_vehicle(change.on(), &scope, id, now.into()).await? {
+        change.affects(ChangedResource::Tracker, tracker.0);
+    }
     let ending = Ending { at: now, by: Some(by.caller.id), reason: EndReason::VehicleDeleted };
-    assignment::end(change.on(), &scope, Open::OfVehicle(id), ending, now).await?;
+    change.end_assignments(&scope, Open::OfVehicle(id), ending).await?;
     let recorded = change.deleted(&current).await?;
     change.tell_sessions(move |sessions| sessions.trackers_changed(scope.organization_id()));
     change.commit(recorded, ()).await
 }
 
 /// Refuses a tracker id: trackers are installed through the tracker, not by naming them here.
-fn refuse_tracker_id(current: Option<TrackerId>, said: &VehicleIn) -> Result<(), OpError> {
-    if said.tracking.tracker_id == current {
+fn refuse_tracker_id(current: Option<TrackerId>, attributes: &VehicleIn) -> Result<(), OpError> {
+    if attributes.tracking.tracker_id == current {
         return Ok(());
     }
     let detail = "cannot be changed here; set vehicleId of the tracker";
@@ -249,7 +279,7 @@ fn refuse_tracker_id(current: Option<TrackerId>, said: &VehicleIn) -> Result<(),
 }
 
 async fn refuse_taken(tx: &mut Tx, scope: &OrgScope, vehicle: &Vehicle) -> Result<(), OpError> {
-    match vehicle::taken(tx.on(), scope, vehicle.id, &vehicle.said).await? {
+    match vehicle::taken(tx.on(), scope, vehicle.id, &vehicle.attributes).await? {
         (true, _) => Err(OpError::Taken(Taken::Plate)),
         (_, true) => Err(OpError::Taken(Taken::Vin)),
         (false, false) => Ok(()),

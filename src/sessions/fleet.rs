@@ -20,14 +20,15 @@ type Boots = VecDeque<(String, i64)>;
 #[derive(Clone, Default)]
 pub(super) struct Fleets {
     boots: Arc<Mutex<HashMap<Uuid, Boots>>>,
-    changes: Arc<Mutex<HashMap<OrganizationId, Changes>>>,
+    changes: Arc<Mutex<HashMap<OrganizationId, ChangeCounter>>>,
 }
 
-/// Counts changes to an organization's trackers. A cache of them is valid as long as the count stays the same.
+/// Counts changes to what reports for an organization: its trackers and keys. A cache of them is valid as long as the
+/// count stays the same.
 #[derive(Clone, Debug, Default)]
-pub struct Changes(Arc<AtomicU64>);
+pub struct ChangeCounter(Arc<AtomicU64>);
 
-impl Changes {
+impl ChangeCounter {
     /// How many changes there have been so far.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -39,17 +40,17 @@ impl Changes {
 pub struct FleetSession {
     fleets: Fleets,
     who: Uuid,
-    place: WatcherSession,
+    watcher: WatcherSession,
 }
 
 impl Fleets {
     /// Wraps the open socket of a system user that reports.
-    pub(super) fn open(&self, who: Uuid, place: WatcherSession) -> FleetSession {
-        FleetSession { fleets: self.clone(), who, place }
+    pub(super) fn open(&self, who: Uuid, watcher: WatcherSession) -> FleetSession {
+        FleetSession { fleets: self.clone(), who, watcher }
     }
 
     /// The count of changes to an organization's trackers.
-    pub(super) fn changes(&self, organization: OrganizationId) -> Changes {
+    pub(super) fn changes(&self, organization: OrganizationId) -> ChangeCounter {
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         changes.entry(organization).or_default().clone()
     }
@@ -66,7 +67,7 @@ impl Fleets {
 impl FleetSession {
     /// Waits until the socket must end.
     pub async fn ended(&mut self) -> End {
-        let told = self.place.ending.wait_for(Option::is_some).await;
+        let told = self.watcher.ending.wait_for(Option::is_some).await;
         told.ok().and_then(|end| *end).unwrap_or(End::Restarting)
     }
 

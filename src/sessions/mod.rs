@@ -16,7 +16,7 @@ use waypost_actors::model::{OrganizationId, TrackerId};
 
 use crate::domain::tracker::TrackerConfig;
 use fleet::Fleets;
-pub use fleet::{Changes, FleetSession};
+pub use fleet::{ChangeCounter, FleetSession};
 pub use news::{End, KeepDays, News};
 pub use tracker::TrackerSession;
 use tracker::Trackers;
@@ -88,14 +88,23 @@ impl Sessions {
 
     /// The count of changes to an organization's trackers.
     #[must_use]
-    pub fn tracker_changes(&self, organization: OrganizationId) -> Changes {
+    pub fn tracker_changes(&self, organization: OrganizationId) -> ChangeCounter {
         self.fleets.changes(organization)
     }
 
-    /// Invalidates cached trackers of an organization after a change to one of them or to where it is installed.
+    /// Invalidates what is cached of an organization's trackers and keys after a change to one of them, to where a
+    /// tracker is installed, or to a key's system user.
     pub fn trackers_changed(&self, organization: OrganizationId) {
         self.revoke();
         self.fleets.count_change(organization);
+    }
+
+    /// Invalidates cached keys of an organization's system users after a change to a key or its system user. Without
+    /// an organization none is cached.
+    pub fn keys_changed(&self, organization: Option<OrganizationId>) {
+        if let Some(organization) = organization {
+            self.trackers_changed(organization);
+        }
     }
 
     /// Opens a tracker's socket. A socket that is already open for it ends with [`End::Replaced`].
@@ -166,14 +175,14 @@ impl Sessions {
 }
 
 /// The registration of a reporting socket: a tracker's own, or a system user's for a fleet.
-pub enum Place {
+pub enum ReportingSession {
     /// A tracker's.
     Tracker(TrackerSession),
     /// A system user's.
     Fleet(FleetSession),
 }
 
-impl Place {
+impl ReportingSession {
     /// Waits for news for the socket.
     pub async fn news(&mut self) -> News {
         match self {

@@ -24,12 +24,12 @@ struct Tracker {
 struct TrackerSocket {
     number: u64,
     organization: OrganizationId,
-    told: watch::Sender<Told>,
+    news: watch::Sender<LatestNews>,
 }
 
 /// The latest news for a tracker's socket.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
+struct LatestNews {
     /// The tracker's config, if it changed since the socket was opened.
     config: Option<TrackerConfig>,
     /// How long its organization keeps positions, if that changed since the socket was opened.
@@ -40,7 +40,7 @@ struct Told {
 
 impl TrackerSocket {
     fn end(&self, why: End) {
-        self.told.send_modify(|told| told.end = Some(why));
+        self.news.send_modify(|news| news.end = Some(why));
     }
 }
 
@@ -49,7 +49,7 @@ pub struct TrackerSession {
     trackers: Trackers,
     tracker: TrackerId,
     number: u64,
-    told: watch::Receiver<Told>,
+    news: watch::Receiver<LatestNews>,
     /// The config it was last sent.
     config: Option<TrackerConfig>,
     /// The retention it was last sent.
@@ -66,12 +66,12 @@ impl Trackers {
         organization: OrganizationId,
         stopping: watch::Receiver<Option<End>>,
     ) -> TrackerSession {
-        let (sender, told) = watch::channel(Told::default());
+        let (sender, news) = watch::channel(LatestNews::default());
         let mut trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = trackers.entry(tracker).or_default();
         entry.opened += 1;
         let number = entry.opened;
-        let socket = TrackerSocket { number, organization, told: sender };
+        let socket = TrackerSocket { number, organization, news: sender };
         if let Some(before) = entry.socket.replace(socket) {
             before.end(End::Replaced);
         }
@@ -79,7 +79,7 @@ impl Trackers {
             trackers: self.clone(),
             tracker,
             number,
-            told,
+            news,
             config: None,
             keep_days: None,
             stopping,
@@ -105,7 +105,7 @@ impl Trackers {
     pub(super) fn configure(&self, tracker: TrackerId, config: TrackerConfig) {
         let trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(socket) = trackers.get(&tracker).and_then(|entry| entry.socket.as_ref()) {
-            socket.told.send_modify(|told| told.config = Some(config));
+            socket.news.send_modify(|news| news.config = Some(config));
         }
     }
 
@@ -114,7 +114,7 @@ impl Trackers {
         let trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let sockets = trackers.values().filter_map(|entry| entry.socket.as_ref());
         for socket in sockets.filter(|socket| socket.organization == organization) {
-            socket.told.send_modify(|told| told.keep_days = Some(days));
+            socket.news.send_modify(|news| news.keep_days = Some(days));
         }
     }
 
@@ -129,20 +129,20 @@ impl TrackerSession {
     /// Waits for news for the socket. A new config or retention comes before the end.
     pub async fn news(&mut self) -> News {
         loop {
-            let told = *self.told.borrow_and_update();
-            if let Some(config) = told.config.filter(|config| self.config != Some(*config)) {
+            let news = *self.news.borrow_and_update();
+            if let Some(config) = news.config.filter(|config| self.config != Some(*config)) {
                 self.config = Some(config);
                 return News::Config(config);
             }
-            if let Some(days) = told.keep_days.filter(|days| self.keep_days != Some(*days)) {
+            if let Some(days) = news.keep_days.filter(|days| self.keep_days != Some(*days)) {
                 self.keep_days = Some(days);
                 return News::KeepDays(days);
             }
-            if let Some(end) = told.end {
+            if let Some(end) = news.end {
                 return News::End(end);
             }
             tokio::select! {
-                Ok(()) = self.told.changed() => {}
+                Ok(()) = self.news.changed() => {}
                 Ok(end) = self.stopping.wait_for(Option::is_some) => return News::End(end.unwrap_or(End::Restarting)),
                 else => return News::End(End::Restarting),
             }

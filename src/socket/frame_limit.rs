@@ -53,7 +53,7 @@ impl From<ProtocolError> for Broken {
 
 /// What to do with some bytes of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum LimitVerdict {
     /// They belong to messages within the limit.
     Within,
     /// They belong to an oversized message.
@@ -83,7 +83,7 @@ impl FrameLimit {
     }
 
     /// Looks at the next bytes of the stream.
-    pub(crate) fn look(&mut self, mut bytes: &[u8]) -> Seen {
+    pub(crate) fn look(&mut self, mut bytes: &[u8]) -> LimitVerdict {
         while let [first, rest @ ..] = bytes {
             if self.left > 0 {
                 let here = self.left.min(bytes.len() as u64);
@@ -99,9 +99,9 @@ impl FrameLimit {
             }
         }
         match self.too_large {
-            false => Seen::Within,
-            true if self.left > 0 && self.discarded < DISCARD_AT_MOST => Seen::Discard,
-            true => Seen::TooLarge,
+            false => LimitVerdict::Within,
+            true if self.left > 0 && self.discarded < DISCARD_AT_MOST => LimitVerdict::Discard,
+            true => LimitVerdict::TooLarge,
         }
     }
 
@@ -169,7 +169,7 @@ mod tests {
         .concat();
         for cut in [1, 2, 3, 7, 100, stream.len()] {
             let mut limit = FrameLimit::new(1000);
-            assert!(stream.chunks(cut).all(|part| limit.look(part) == Seen::Within), "{cut}");
+            assert!(stream.chunks(cut).all(|part| limit.look(part) == LimitVerdict::Within), "{cut}");
         }
     }
 
@@ -178,21 +178,21 @@ mod tests {
         for large in [frame(TEXT, 1001), frame(TEXT, 70_000), frame(PING, 1001)] {
             let mut limit = FrameLimit::new(1000);
             let (last, before) = large.split_last().unwrap();
-            assert_eq!(limit.look(before), Seen::Discard);
-            assert_eq!(limit.look(&[*last]), Seen::TooLarge);
+            assert_eq!(limit.look(before), LimitVerdict::Discard);
+            assert_eq!(limit.look(&[*last]), LimitVerdict::TooLarge);
         }
         let mut parts = FrameLimit::new(1000);
-        assert_eq!(parts.look(&frame(FIRST, 600)), Seen::Within);
-        assert_eq!(parts.look(&frame(MIDDLE, 600)), Seen::TooLarge);
+        assert_eq!(parts.look(&frame(FIRST, 600)), LimitVerdict::Within);
+        assert_eq!(parts.look(&frame(MIDDLE, 600)), LimitVerdict::TooLarge);
     }
 
     #[test]
     fn of_an_endless_message_only_so_much_is_read() {
         let mut limit = FrameLimit::new(1000);
         let head = [&[TEXT, 0x80 | 127][..], &u64::MAX.to_be_bytes(), &[0; 4]].concat();
-        assert_eq!(limit.look(&head), Seen::Discard);
+        assert_eq!(limit.look(&head), LimitVerdict::Discard);
         let megabyte = vec![0; 1 << 20];
-        assert!((1..16).all(|_| limit.look(&megabyte) == Seen::Discard));
-        assert_eq!(limit.look(&megabyte), Seen::TooLarge);
+        assert!((1..16).all(|_| limit.look(&megabyte) == LimitVerdict::Discard));
+        assert_eq!(limit.look(&megabyte), LimitVerdict::TooLarge);
     }
 }

@@ -14,7 +14,7 @@ use super::out::Out;
 type Serve = dyn FnOnce(TcpStream, BytesMut) -> LocalBoxFuture<'static, ()>;
 
 /// Takes over the connection; stored in the extensions of an answer.
-pub(super) struct Taker(pub(super) Box<Serve>);
+pub(super) struct Takeover(pub(super) Box<Serve>);
 
 /// Answers a handshake, choosing the first of our protocols that the client offers; fails if the request is none.
 pub fn handshake(request: &HttpRequest, protocols: &[&str]) -> Result<HttpResponse, Error> {
@@ -37,10 +37,10 @@ pub fn serve<F>(
 where
     F: Future<Output = ()> + 'static,
 {
-    let taker = Taker(Box::new(move |connection, read| {
+    let takeover = Takeover(Box::new(move |connection, read| {
         let (input, output) = connection.into_split();
         Box::pin(serve(Out::new(output), Messages::new(input, read, most)))
     }));
-    answer.extensions_mut().insert(taker);
+    answer.extensions_mut().insert(takeover);
     answer
 }

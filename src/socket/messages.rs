@@ -8,7 +8,7 @@ use bytestring::ByteString;
 use tokio::io::AsyncReadExt;
 use tokio::net::tcp::OwnedReadHalf;
 
-use super::frame_limit::{Broken, FrameLimit, Seen};
+use super::frame_limit::{Broken, FrameLimit, LimitVerdict};
 
 /// Room for one read: a few frames of a fleet, or many of one vehicle.
 const READ_BYTES: usize = 16 * 1024;
@@ -79,9 +79,9 @@ impl Messages {
         self.read.reserve(READ_BYTES);
         let count = self.connection.read_buf(&mut self.read).await.map_err(|_| Broken::Gone)?;
         match self.limit.look(&self.read[before..]) {
-            Seen::Within => {}
-            Seen::Discard => self.read.truncate(before),
-            Seen::TooLarge => return Err(Broken::TooLarge),
+            LimitVerdict::Within => {}
+            LimitVerdict::Discard => self.read.truncate(before),
+            LimitVerdict::TooLarge => return Err(Broken::TooLarge),
         }
         Ok(count > 0)
     }

@@ -123,15 +123,15 @@ mod tests {
     #[actix_web::test]
     async fn what_is_given_goes_out_in_order_and_leaves_no_buffer() {
         let (mut client, mut out) = connection().await;
-        let said: Vec<String> = (0..3 * TOGETHER).map(|number| format!("{number:04}")).collect();
-        said.iter().for_each(|text| out.give(Frame::text(text)));
-        assert_eq!(out.waiting_bytes(), 6 * said.len());
+        let sent: Vec<String> = (0..3 * TOGETHER).map(|number| format!("{number:04}")).collect();
+        sent.iter().for_each(|text| out.give(Frame::text(text)));
+        assert_eq!(out.waiting_bytes(), 6 * sent.len());
         out.flush().await.unwrap();
         assert_eq!((out.waiting_bytes(), out.waiting.capacity()), (0, 0));
-        let mut heard = vec![0; 6 * said.len()];
+        let mut heard = vec![0; 6 * sent.len()];
         client.read_exact(&mut heard).await.unwrap();
         let texts: Vec<&[u8]> = heard.chunks(6).map(|frame| &frame[2..]).collect();
-        assert_eq!(texts, said.iter().map(|text| text.as_bytes()).collect::<Vec<_>>());
+        assert_eq!(texts, sent.iter().map(|text| text.as_bytes()).collect::<Vec<_>>());
     }
 
     #[actix_web::test]

@@ -17,9 +17,9 @@ use tokio::time::timeout;
 use tokio_util::codec::Encoder;
 use tokio_util::task::TaskTracker;
 
-use super::handshake::Taker;
+use super::handshake::Takeover;
 use super::out::hung_up;
-use crate::connections::{Connection, Seat};
+use crate::connections::{Connection, OpenConnection};
 
 /// Time a refused client has to hang up before its connection is dropped.
 const HANG_UP_WITHIN: Duration = Duration::from_secs(1);
@@ -59,7 +59,7 @@ async fn switch<B: MessageBody + 'static>(
         Ok(answer) => answer.map_into_boxed_body().into(),
         Err(error) => error.into(),
     };
-    if let Some((served, seat)) = taken(answer, connection).await {
+    if let Some((served, open_connection)) = taken(answer, connection).await {
         if is_missed {
             served.await;
         } else {
@@ -67,7 +67,7 @@ async fn switch<B: MessageBody + 'static>(
             // needed.
             actix_rt::spawn(async move {
                 served.await;
-                drop((among, seat));
+                drop((among, open_connection));
             });
         }
     }
@@ -78,20 +78,20 @@ async fn switch<B: MessageBody + 'static>(
 async fn taken(
     mut answer: Response<BoxBody>,
     connection: FramedParts<Connection, h1::Codec>,
-) -> Option<(LocalBoxFuture<'static, ()>, Seat)> {
+) -> Option<(LocalBoxFuture<'static, ()>, OpenConnection)> {
     let FramedParts { mut io, codec, read_buf, .. } = connection;
-    let taker = answer.extensions_mut().remove::<Taker>();
-    if taker.is_none() {
+    let takeover = answer.extensions_mut().remove::<Takeover>();
+    if takeover.is_none() {
         answer.head_mut().set_connection_type(ConnectionType::Close);
     }
     send(answer, codec, &mut io).await.ok()?;
-    let Some(Taker(serve)) = taker else {
+    let Some(Takeover(serve)) = takeover else {
         io.shutdown().await.ok()?;
         timeout(HANG_UP_WITHIN, hung_up(io.stream())).await.ok();
         return None;
     };
-    let (io, seat) = io.into_parts();
-    Some((serve(io, BytesMut::from(&read_buf[..])), seat))
+    let (io, open_connection) = io.into_parts();
+    Some((serve(io, BytesMut::from(&read_buf[..])), open_connection))
 }
 
 async fn send(answer: Response<BoxBody>, mut codec: h1::Codec, io: &mut Connection) -> io::Result<()> {

@@ -64,7 +64,7 @@ impl From<Row> for ActivationRequest {
 }
 
 /// The requests with their status at an instant, which decides whether they have expired.
-fn standing<'c>(on: On<'c>, select: &'static str, now: Time) -> Stmt<'c> {
+fn select_with_status<'c>(on: On<'c>, select: &'static str, now: Time) -> Stmt<'c> {
     on.sql("select ")
         .push(select)
         .push(
@@ -90,9 +90,9 @@ pub async fn list(
 ) -> Result<Page<ActivationRequest>> {
     let columns = "id, organization_id, organization_name, email, status, requested_at, last_sent_at, \
          sent_count, expires_at, updated_at";
-    let rows = narrowed(standing(db.read(), columns, now), filter);
+    let rows = narrowed(select_with_status(db.read(), columns, now), filter);
     let rows: Vec<Row> = paged(rows, SORT_KEYS, sort, page).all().await?;
-    let total = narrowed(standing(db.read(), "count(*)", now), filter).scalar().await?;
+    let total = narrowed(select_with_status(db.read(), "count(*)", now), filter).scalar().await?;
     Ok(Page { items: rows.into_iter().map(ActivationRequest::from).collect(), total })
 }
 
@@ -147,7 +147,7 @@ pub async fn sent(on: On<'_>, letter: &OutgoingMail, now: Time, expires_at: Time
 }
 
 /// Ends the pending request, if there is one.
-pub async fn settle(on: On<'_>, scope: &OrgScope, status: ActivationStatus, now: Time) -> Result<()> {
+pub async fn close_pending(on: On<'_>, scope: &OrgScope, status: ActivationStatus, now: Time) -> Result<()> {
     on.sql(
         "update activation_request set status = $2, updated_at = $3 \
          where organization_id = $1 and status = 'pending'",

@@ -71,6 +71,9 @@ impl From<Row> for Assignment {
     }
 }
 
+const COLUMNS: &str = "id, organization_id, driver_id, vehicle_id, started_at, ended_at, assigned_by, ended_by, \
+     end_reason, created_at, updated_at";
+
 const SELECT: &str = "select id, organization_id, driver_id, vehicle_id, started_at, ended_at, assigned_by, ended_by, \
      end_reason, created_at, updated_at from assignment ";
 
@@ -137,12 +140,27 @@ pub async fn insert(on: On<'_>, scope: &OrgScope, assignment: &Assignment) -> Re
     Ok(())
 }
 
-/// Ends open assignments; returns how many.
-pub async fn end(on: On<'_>, scope: &OrgScope, which: Open, ending: Ending, now: Timestamp) -> Result<u64> {
+/// Ends open assignments; returns them as they are then.
+pub async fn end(
+    on: On<'_>,
+    scope: &OrgScope,
+    which: Open,
+    ending: Ending,
+    now: Timestamp,
+) -> Result<Vec<Assignment>> {
     let stmt = on.sql("update assignment set ended_at = case when started_at > ").push_bind(Time(ending.at));
     let stmt = stmt.push(" then started_at else ").push_bind(Time(ending.at)).push(" end, ended_by = ");
     let stmt = stmt.push_bind(ending.by).push(", end_reason = ").push_bind(ending.reason.as_str());
-    open(stmt.push(", updated_at = ").push_bind(Time(now)).push(" "), scope, which).run().await
+    let stmt = open(stmt.push(", updated_at = ").push_bind(Time(now)).push(" "), scope, which);
+    let rows: Vec<Row> = stmt.push(" returning ").push(COLUMNS).all().await?;
+    Ok(rows.into_iter().map(Assignment::from).collect())
+}
+
+/// An assignment, open or ended.
+pub async fn find(on: On<'_>, scope: &OrgScope, id: Uuid) -> Result<Option<Assignment>> {
+    let stmt = on.sql(SELECT).push("where id = ").push_bind(id).push(" and organization_id = ");
+    let row: Option<Row> = stmt.push_bind(Uuid::from(scope.organization_id())).optional().await?;
+    Ok(row.map(Assignment::from))
 }
 
 #[derive(sqlx::FromRow)]

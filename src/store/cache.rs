@@ -1,18 +1,18 @@
 //! Newest vehicle states in Redis, for readers outside the process (docs/redis.md). Nothing here is ever read
 //! back to rebuild the engine.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+/// Why Redis cannot be used.
+pub use redis::RedisError;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use serde::Serialize;
 use waypost_actors::model::{Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId, VisitId};
-use waypost_actors::ports::{LiveCache, Newest};
+use waypost_actors::ports::{CacheError, LiveCache, Newest};
 use waypost_actors::tracking::VehicleState;
 use waypost_actors::view::LiveFuel;
-
-/// Why Redis cannot be used.
-pub use redis::RedisError as CacheError;
 
 /// A slower answer is not waited for.
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(400);
@@ -126,25 +126,29 @@ impl RedisCache {
     }
 }
 
+fn failed(error: RedisError) -> CacheError {
+    CacheError::Failed(Arc::new(error))
+}
+
 impl LiveCache for RedisCache {
     fn put<'a>(
         &'a self,
         removed: &'a [(OrganizationId, VehicleId)],
         states: &'a [Newest],
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(async move { self.write(removed, states, now).await.map_err(|error| error.to_string()) })
+    ) -> BoxFuture<'a, Result<(), CacheError>> {
+        Box::pin(async move { self.write(removed, states, now).await.map_err(failed) })
     }
 
-    fn fill<'a>(&'a self, states: &'a [Newest], now: Timestamp) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(async move { self.replace(states, now).await.map_err(|error| error.to_string()) })
+    fn fill<'a>(&'a self, states: &'a [Newest], now: Timestamp) -> BoxFuture<'a, Result<(), CacheError>> {
+        Box::pin(async move { self.replace(states, now).await.map_err(failed) })
     }
 
-    fn is_filled(&self) -> BoxFuture<'_, Result<bool, String>> {
+    fn is_filled(&self) -> BoxFuture<'_, Result<bool, CacheError>> {
         let exists = async move {
             let mut connection = self.connection.clone();
             redis::cmd("EXISTS").arg(MARKER).query_async(&mut connection).await
         };
-        Box::pin(async move { exists.await.map_err(|error: redis::RedisError| error.to_string()) })
+        Box::pin(async move { exists.await.map_err(failed) })
     }
 }

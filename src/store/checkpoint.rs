@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use waypost_actors::model::VehicleId;
 use waypost_actors::tracking::{Checkpoint, Correction};
 
+use super::packed_state::pack_state;
 use super::rows::{Column, Insert};
 use super::sql::{Result, Tx};
-use super::state_row::StateText;
 use super::time::Time;
 
 /// The insert of checkpoints, each replacing one of the same instant; of two new ones, the later one wins.
@@ -22,8 +22,8 @@ pub(super) fn insert_checkpoints<'a>(
         columns: vec![
             Column::Uuid(rows.iter().map(|(vehicle, _)| vehicle.0).collect()),
             Column::Time(rows.iter().map(|(_, checkpoint)| Time(checkpoint.at)).collect()),
-            Column::Written(
-                rows.iter().map(|(_, checkpoint)| StateText::of(&checkpoint.state)).collect::<Result<_>>()?,
+            Column::Bytes(
+                rows.iter().map(|(_, checkpoint)| pack_state(&checkpoint.state)).collect::<Result<_>>()?,
             ),
         ],
         after: "on conflict (vehicle_id, at) do update set state = excluded.state",

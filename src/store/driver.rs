@@ -4,18 +4,21 @@
 //! ([`driver_profile`](super::driver_profile)). Its keeper is the organization that holds the lock or, while there is
 //! no lock, the creator; both need a profile. Every read joins the asking organization's own profile: with one, it
 //! sees the profile and the names; the keeper (`KEPT`) sees the whole person; what an organization without a profile
-//! may find by the licence in hand leaves this file as a [`Seen::Masked`].
+//! may find by the licence in hand leaves this file as a [`VisibleDriver::Masked`].
 
 use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{DriverId, OrganizationId, Timestamp};
 
+use super::filters::updated_after;
 use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
 use crate::domain::day::Day;
-use crate::domain::driver::{Driver, DriverIn, DriverStatus, DriverStub, Lock, Person, Profile, Seen};
+use crate::domain::driver::{
+    Driver, DriverIn, DriverStatus, DriverStub, Lock, Person, Profile, VisibleDriver,
+};
 use crate::domain::driver_document::Document;
 use crate::domain::fold::{anywhere, compact};
 use crate::domain::license::{EXPIRING_DAYS, License, LicenseStatus};
@@ -41,6 +44,8 @@ pub struct Filter {
     pub assigned: Option<bool>,
     /// Include profiles that the organization deleted.
     pub include_deleted: bool,
+    /// Changed after this.
+    pub updated_after: Option<Timestamp>,
 }
 
 /// The condition that the profile's organization keeps the driver.
@@ -89,7 +94,7 @@ struct Row {
 }
 
 /// The only way a row becomes visible, so that every query masks alike.
-fn seen(row: Row, scope: &OrgScope) -> Seen {
+fn seen(row: Row, scope: &OrgScope) -> VisibleDriver {
     let person = Person {
         first_name: row.first_name,
         last_name: row.last_name,
@@ -99,7 +104,7 @@ fn seen(row: Row, scope: &OrgScope) -> Seen {
     let (id, is_locked) = (row.id.into(), row.lock_organization_id.is_some());
     let status = row.status.and_then(|word| DriverStatus::try_from(word).ok());
     let (Some(status), Some(created_at)) = (status, row.created_at) else {
-        return Seen::Masked(DriverStub::of(id, &person, is_locked));
+        return VisibleDriver::Masked(DriverStub::of(id, &person, is_locked));
     };
     let own = Uuid::from(scope.organization_id());
     let is_deleted = row.deleted_at.is_some();
@@ -121,9 +126,9 @@ fn seen(row: Row, scope: &OrgScope) -> Seen {
         documents: row.documents.map(|documents| documents.0).unwrap_or_default(),
         status,
     };
-    Seen::Own(Box::new(Driver {
+    VisibleDriver::Own(Box::new(Driver {
         id,
-        said: DriverIn { person: if kept { person } else { person.named() }, profile },
+        attributes: DriverIn { person: if kept { person } else { person.named() }, profile },
         kept,
         lock,
         created_at: created_at.into(),
@@ -134,18 +139,27 @@ fn seen(row: Row, scope: &OrgScope) -> Seen {
 
 fn own(row: Row, scope: &OrgScope) -> Option<Driver> {
     match seen(row, scope) {
-        Seen::Own(driver) => Some(*driver),
-        Seen::Masked(_) => None,
+        VisibleDriver::Own(driver) => Some(*driver),
+        VisibleDriver::Masked(_) => None,
     }
 }
 
+/// When the person or the profile was changed.
+macro_rules! updated {
+    () => {
+        "case when p.updated_at > d.updated_at then p.updated_at else d.updated_at end"
+    };
+}
+const UPDATED: &str = concat!(" and ", updated!());
 macro_rules! columns {
     () => {
-        "select d.id as id, d.creator_organization_id, d.lock_organization_id, d.locked_at, d.lock_reason, \
-         d.first_name, d.last_name, d.date_of_birth, d.license, p.email, p.phone, p.employee_code, p.notes, \
-         p.documents, p.status, p.created_at as created_at, \
-         case when p.updated_at > d.updated_at then p.updated_at else d.updated_at end as updated_at, \
-         p.deleted_at as deleted_at from driver d "
+        concat!(
+            "select d.id as id, d.creator_organization_id, d.lock_organization_id, d.locked_at, d.lock_reason, \
+             d.first_name, d.last_name, d.date_of_birth, d.license, p.email, p.phone, p.employee_code, p.notes, \
+             p.documents, p.status, p.created_at as created_at, ",
+            updated!(),
+            " as updated_at, p.deleted_at as deleted_at from driver d "
+        )
     };
 }
 macro_rules! own_profile {
@@ -180,7 +194,12 @@ pub async fn find(
 
 /// Drivers by licence number, as [`License::key`] writes it: those with a profile in the organization, and those
 /// without a lock. Always a single index lookup, so that its duration reveals nothing.
-pub async fn search(on: On<'_>, scope: &OrgScope, key: &str, country: Option<&str>) -> Result<Vec<Seen>> {
+pub async fn search(
+    on: On<'_>,
+    scope: &OrgScope,
+    key: &str,
+    country: Option<&str>,
+) -> Result<Vec<VisibleDriver>> {
     let stmt = on.sql(columns!()).push(
         "left join driver_profile p on p.driver_id = d.id and p.deleted_at is null and p.organization_id = ",
     );
@@ -210,13 +229,17 @@ pub async fn list(
 
 fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter, today: Day) -> Stmt<'c> {
     let mut stmt = owned(stmt, scope, filter.include_deleted);
+    stmt = updated_after(stmt, UPDATED, filter.updated_after);
     if !filter.statuses.is_empty() {
         stmt = stmt.push(" and status in (");
         stmt = stmt.push_each(&filter.statuses, |stmt, status| stmt.push_bind(status.as_str())).push(")");
     }
     if !filter.license_statuses.is_empty() {
         stmt = stmt.push(" and ").push(KEPT).push(" and (1 = 0");
-        stmt = filter.license_statuses.iter().fold(stmt, |stmt, status| standing(stmt, *status, today));
+        stmt = filter
+            .license_statuses
+            .iter()
+            .fold(stmt, |stmt, status| with_license_status(stmt, *status, today));
         stmt = stmt.push(")");
     }
     stmt = match filter.kept {
@@ -258,7 +281,7 @@ fn found<'c>(stmt: Stmt<'c>, q: &str) -> Stmt<'c> {
 }
 
 /// [`License::status`] in SQL.
-fn standing(stmt: Stmt<'_>, status: LicenseStatus, today: Day) -> Stmt<'_> {
+fn with_license_status(stmt: Stmt<'_>, status: LicenseStatus, today: Day) -> Stmt<'_> {
     let expiring = today.plus_days(EXPIRING_DAYS).to_string();
     let today = today.to_string();
     match status {
@@ -308,7 +331,7 @@ pub async fn update(on: On<'_>, scope: &OrgScope, driver: &Driver) -> Result<()>
 }
 
 fn with_person<'c>(stmt: Stmt<'c>, driver: &Driver) -> Stmt<'c> {
-    let person = &driver.said.person;
+    let person = &driver.attributes.person;
     let license = person.license.as_ref();
     stmt.bind(Uuid::from(driver.id))
         .bind(Time(driver.updated_at))

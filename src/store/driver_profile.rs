@@ -30,7 +30,7 @@ pub async fn update(on: On<'_>, scope: &OrgScope, driver: &Driver) -> Result<()>
         "update driver_profile set updated_at = $3, email = $4, phone = $5, employee_code = $6, notes = $7, \
          documents = $8, status = $9, search_key = $10 where driver_id = $1 and organization_id = $2",
     );
-    with_profile(stmt, scope, driver.id, &driver.said.profile, Time(driver.updated_at)).run().await?;
+    with_profile(stmt, scope, driver.id, &driver.attributes.profile, Time(driver.updated_at)).run().await?;
     Ok(())
 }
 

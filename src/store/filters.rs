@@ -17,6 +17,18 @@ pub(super) fn one_of<'c, T: Copy + for<'q> Param<'q>>(
     stmt.push(condition).push_each(values, |stmt, value| stmt.push_bind(*value)).push(")")
 }
 
+/// Restricts a query to rows changed after an instant; `and_column`: ` and ` with the column that says when they were.
+pub(super) fn updated_after<'c>(
+    stmt: Stmt<'c>,
+    and_column: &'static str,
+    after: Option<Timestamp>,
+) -> Stmt<'c> {
+    match after {
+        Some(after) => stmt.push(and_column).push(" > ").push_bind(Time(after)),
+        None => stmt,
+    }
+}
+
 /// Restricts a query to rows with at least `seconds` between two columns, or until `now` where the later one is null.
 /// The engines express the time between two instants differently.
 pub(super) fn lasted<'c>(

@@ -5,6 +5,7 @@ use uuid::Uuid;
 use waypost_actors::model::{Fence, GeofenceId, Rules, ShapeSpec, Timestamp};
 
 use super::fence_row::{self, FenceRow};
+use super::filters::updated_after;
 use super::hold::hold_own;
 use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt, Tx};
@@ -26,6 +27,8 @@ pub struct Filter {
     /// Only those whose box touches all of these: west, south, east, north in degrees; west > east across the
     /// antimeridian.
     pub boxes: Vec<[f64; 4]>,
+    /// Changed after this.
+    pub updated_after: Option<Timestamp>,
 }
 
 /// The keys a list can be sorted by.
@@ -63,7 +66,7 @@ impl From<Row> for Geofence {
         Self {
             id: row.id.into(),
             organization_id: row.organization_id.into(),
-            said: GeofenceIn {
+            attributes: GeofenceIn {
                 name: row.name,
                 description: row.description,
                 category: row.category,
@@ -120,6 +123,7 @@ pub async fn list(
 fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
     let organization = Uuid::from(scope.organization_id());
     let mut stmt = stmt.push("where deleted_at is null and organization_id = ").push_bind(organization);
+    stmt = updated_after(stmt, " and updated_at", filter.updated_after);
     if let Some(enabled) = filter.enabled {
         stmt = stmt.push(" and enabled = ").push_bind(enabled);
     }
@@ -212,19 +216,19 @@ pub async fn delete(tx: &mut Tx, scope: &OrgScope, ended: &Geofence) -> Result<(
 }
 
 fn with_members<'c>(stmt: Stmt<'c>, scope: &OrgScope, geofence: &Geofence) -> Stmt<'c> {
-    let said = &geofence.said;
+    let attributes = &geofence.attributes;
     let stmt = stmt
         .bind(Uuid::from(scope.organization_id()))
         .bind(Uuid::from(geofence.id))
-        .bind(&said.name)
-        .bind(said.search_key())
-        .bind(said.description.clone())
-        .bind(said.category.clone())
-        .bind(said.color.clone())
-        .bind(said.enabled)
+        .bind(&attributes.name)
+        .bind(attributes.search_key())
+        .bind(attributes.description.clone())
+        .bind(attributes.category.clone())
+        .bind(attributes.color.clone())
+        .bind(attributes.enabled)
         .bind(geofence.effective_from.map(Time))
-        .bind(Json(&said.shape))
-        .bind(Json(&said.rules));
+        .bind(Json(&attributes.shape))
+        .bind(Json(&attributes.rules));
     let stmt = geofence.bbox.iter().fold(stmt, |stmt, edge| stmt.bind(*edge));
     stmt.bind(geofence.area_square_meters).bind(geofence.version).bind(Time(geofence.updated_at))
 }

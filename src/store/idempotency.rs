@@ -5,7 +5,7 @@ use super::time::Time;
 
 /// A kept answer. `key_hash` and `fingerprint` are hashes; `answer` can only be decrypted with the client's key.
 #[derive(Clone, Debug, sqlx::FromRow)]
-pub struct Kept {
+pub struct StoredAnswer {
     /// Hash of the principal and its key.
     pub key_hash: Vec<u8>,
     /// Hash of the request: method, path and body.
@@ -19,7 +19,7 @@ pub struct Kept {
 }
 
 /// The answer kept for a key, unless it has expired.
-pub async fn find(on: On<'_>, key_hash: &[u8], now: Time) -> Result<Option<Kept>> {
+pub async fn find(on: On<'_>, key_hash: &[u8], now: Time) -> Result<Option<StoredAnswer>> {
     on.sql(
         "select key_hash, fingerprint, answer, created_at, expires_at from idempotency \
          where key_hash = $1 and expires_at > $2",
@@ -31,30 +31,30 @@ pub async fn find(on: On<'_>, key_hash: &[u8], now: Time) -> Result<Option<Kept>
 }
 
 /// Keeps an answer; if one is kept already, it is a conflict.
-pub async fn insert(on: On<'_>, kept: &Kept) -> Result<()> {
+pub async fn insert(on: On<'_>, stored: &StoredAnswer) -> Result<()> {
     let insert = on.sql(
         "insert into idempotency (key_hash, fingerprint, answer, created_at, expires_at) \
          values ($1, $2, $3, $4, $5)",
     );
-    run(insert, kept).await
+    run(insert, stored).await
 }
 
 /// Keeps an answer, replacing an earlier one to the same request.
-pub async fn put(on: On<'_>, kept: &Kept) -> Result<()> {
+pub async fn put(on: On<'_>, stored: &StoredAnswer) -> Result<()> {
     let put = on.sql(
         "insert into idempotency (key_hash, fingerprint, answer, created_at, expires_at) \
          values ($1, $2, $3, $4, $5) on conflict (key_hash) do update set answer = excluded.answer",
     );
-    run(put, kept).await
+    run(put, stored).await
 }
 
-async fn run(insert: Stmt<'_>, kept: &Kept) -> Result<()> {
+async fn run(insert: Stmt<'_>, stored: &StoredAnswer) -> Result<()> {
     insert
-        .bind(kept.key_hash.as_slice())
-        .bind(kept.fingerprint.as_slice())
-        .bind(kept.answer.as_slice())
-        .bind(kept.created_at)
-        .bind(kept.expires_at)
+        .bind(stored.key_hash.as_slice())
+        .bind(stored.fingerprint.as_slice())
+        .bind(stored.answer.as_slice())
+        .bind(stored.created_at)
+        .bind(stored.expires_at)
         .run()
         .await?;
     Ok(())

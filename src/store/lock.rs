@@ -14,6 +14,8 @@ use super::sql::in_time;
 
 /// The key of PostgreSQL's advisory lock: "waypost" in ASCII.
 const ADVISORY_KEY: i64 = 0x77_6179_706f_7374;
+/// The file in a data directory that its server locks.
+const LOCK_FILE: &str = "waypost.lock";
 /// Pause between two attempts.
 const TRY_EVERY: Duration = Duration::from_millis(500);
 
@@ -96,11 +98,23 @@ pub(super) async fn try_acquire(location: &Location) -> Result<Option<ServerLock
     }
 }
 
+/// Whether a server has the store. Of a PostgreSQL database, its lock is taken for a moment.
+pub async fn is_taken(location: &Location) -> Result<bool, OpenError> {
+    match location {
+        Location::Postgres(_) => Ok(try_acquire(location).await?.is_none()),
+        Location::Embedded(directory) => {
+            // Reads only: a file that another user makes would keep the server from its lock.
+            let file = File::open(directory.join(LOCK_FILE));
+            Ok(file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))))
+        }
+    }
+}
+
 /// The lock of a data directory, until the file is dropped; `None` while another server has it.
 pub fn lock_directory(directory: &Path) -> Result<Option<File>, OpenError> {
     let failed = |error| OpenError::Directory(directory.to_owned(), error);
     private::make_directory(directory).map_err(failed)?;
-    let file = File::create(directory.join("waypost.lock")).map_err(failed)?;
+    let file = File::create(directory.join(LOCK_FILE)).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),

@@ -20,9 +20,9 @@ pub struct NewToken<'a> {
     pub expires_at: Time,
 }
 
-/// The standing of a token.
+/// The status of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum LinkStatus {
     /// It is valid, for this subject.
     Good(Uuid),
     /// It was used before, for this subject.
@@ -86,8 +86,8 @@ pub async fn supersede(on: On<'_>, purpose: Purpose, subject: Uuid, now: Time) -
     Ok(())
 }
 
-/// The standing of a token with a subject.
-pub async fn standing(on: On<'_>, hash: &[u8], purpose: Purpose, now: Time) -> Result<Standing> {
+/// The status of a token with a subject.
+pub async fn status(on: On<'_>, hash: &[u8], purpose: Purpose, now: Time) -> Result<LinkStatus> {
     let row: Option<Row> = on
         .sql(
             "select subject_id, expires_at, used_at, superseded_at from one_time_token \
@@ -98,10 +98,10 @@ pub async fn standing(on: On<'_>, hash: &[u8], purpose: Purpose, now: Time) -> R
         .optional()
         .await?;
     Ok(match row {
-        Some(Row { subject_id: Some(subject), used_at: Some(_), .. }) => Standing::Used(subject),
-        Some(row) if row.superseded_at.is_some() || row.expires_at <= now => Standing::Expired,
-        Some(Row { subject_id: Some(subject), .. }) => Standing::Good(subject),
-        _ => Standing::Unknown,
+        Some(Row { subject_id: Some(subject), used_at: Some(_), .. }) => LinkStatus::Used(subject),
+        Some(row) if row.superseded_at.is_some() || row.expires_at <= now => LinkStatus::Expired,
+        Some(Row { subject_id: Some(subject), .. }) => LinkStatus::Good(subject),
+        _ => LinkStatus::Unknown,
     })
 }
 

@@ -4,6 +4,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
+use super::filters::updated_after;
 use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
@@ -23,6 +24,8 @@ pub struct Filter {
     pub statuses: Vec<OrganizationStatus>,
     /// Just this one.
     pub only: Option<OrganizationId>,
+    /// Changed after this.
+    pub updated_after: Option<Timestamp>,
 }
 
 /// The keys a list can be sorted by.
@@ -56,7 +59,7 @@ impl From<Row> for Organization {
             email_verified_at: row.email_verified_at.map(Timestamp::from),
             activated_at: row.activated_at.map(Timestamp::from),
             activation_method: row.activation_method.and_then(|word| ActivationMethod::try_from(word).ok()),
-            said: OrganizationIn {
+            attributes: OrganizationIn {
                 name: row.name,
                 slug: row.slug,
                 contact_email: row.contact_email,
@@ -172,7 +175,8 @@ pub async fn list(
 }
 
 fn narrowed<'c>(stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
-    let mut stmt = stmt.push("where status <> 'deleted'");
+    let stmt = stmt.push("where status <> 'deleted'");
+    let mut stmt = updated_after(stmt, " and updated_at", filter.updated_after);
     if let Some(only) = filter.only {
         stmt = stmt.push(" and id = ").push_bind(Uuid::from(only));
     }
@@ -188,22 +192,22 @@ fn narrowed<'c>(stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
 
 /// Inserts the organization of a scope; a taken slug is a conflict.
 pub async fn insert(on: On<'_>, scope: &OrgScope, organization: &Organization) -> Result<()> {
-    let said = &organization.said;
+    let attributes = &organization.attributes;
     on.sql(
         "insert into organization (id, name, slug, search_key, contact_email, contact_phone, address, status, \
          settings, subscription, created_at, updated_at) \
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)",
     )
     .bind(Uuid::from(scope.organization_id()))
-    .bind(&said.name)
-    .bind(&said.slug)
-    .bind(said.search_key())
-    .bind(&said.contact_email)
-    .bind(said.contact_phone.clone())
-    .bind(said.address.clone())
+    .bind(&attributes.name)
+    .bind(&attributes.slug)
+    .bind(attributes.search_key())
+    .bind(&attributes.contact_email)
+    .bind(attributes.contact_phone.clone())
+    .bind(attributes.address.clone())
     .bind(organization.status.as_str())
-    .bind(Json(&said.settings))
-    .bind(Json(&said.subscription))
+    .bind(Json(&attributes.settings))
+    .bind(Json(&attributes.subscription))
     .bind(Time(organization.created_at))
     .run()
     .await?;
@@ -212,22 +216,22 @@ pub async fn insert(on: On<'_>, scope: &OrgScope, organization: &Organization) -
 
 /// Writes an organization; a taken slug is a conflict.
 pub async fn update(on: On<'_>, scope: &OrgScope, organization: &Organization) -> Result<()> {
-    let said = &organization.said;
+    let attributes = &organization.attributes;
     on.sql(
         "update organization set name = $2, slug = $3, search_key = $4, contact_email = $5, contact_phone = $6, \
          address = $7, status = $8, settings = $9, subscription = $10, updated_at = $11, activated_at = $12, \
          activation_method = $13, email_verified_at = $14 where id = $1",
     )
     .bind(Uuid::from(scope.organization_id()))
-    .bind(&said.name)
-    .bind(&said.slug)
-    .bind(said.search_key())
-    .bind(&said.contact_email)
-    .bind(said.contact_phone.clone())
-    .bind(said.address.clone())
+    .bind(&attributes.name)
+    .bind(&attributes.slug)
+    .bind(attributes.search_key())
+    .bind(&attributes.contact_email)
+    .bind(attributes.contact_phone.clone())
+    .bind(attributes.address.clone())
     .bind(organization.status.as_str())
-    .bind(Json(&said.settings))
-    .bind(Json(&said.subscription))
+    .bind(Json(&attributes.settings))
+    .bind(Json(&attributes.subscription))
     .bind(Time(organization.updated_at))
     .bind(organization.activated_at.map(Time))
     .bind(organization.activation_method.map(|method| method.as_str()))

@@ -32,8 +32,14 @@ impl List {
     }
 }
 
-/// Adds order and limits. Ids break ties, so that no row is on two pages.
+/// Adds order and limits.
 pub(super) fn paged<'c>(stmt: Stmt<'c>, columns: Columns, sort: &Sort, page: PageRequest) -> Stmt<'c> {
+    let stmt = ordered(stmt, columns, sort);
+    stmt.push(" limit ").push_bind(page.limit).push(" offset ").push_bind(page.offset())
+}
+
+/// Adds the order. Ids break ties, so that no row is on two pages.
+pub(super) fn ordered<'c>(stmt: Stmt<'c>, columns: Columns, sort: &Sort) -> Stmt<'c> {
     let stmt = sort.0.iter().fold(stmt.push(" order by "), |stmt, key| {
         let column = columns.iter().find(|(name, _)| *name == key.name).map(|(_, column)| *column);
         let direction = if key.is_descending { " desc, " } else { ", " };
@@ -42,5 +48,5 @@ pub(super) fn paged<'c>(stmt: Stmt<'c>, columns: Columns, sort: &Sort, page: Pag
             None => stmt,
         }
     });
-    stmt.push("id limit ").push_bind(page.limit).push(" offset ").push_bind(page.offset())
+    stmt.push("id")
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use uuid::Uuid;
 use waypost_actors::model::{Fix, Timestamp, VehicleId};
 use waypost_actors::ports::{Counts, VehicleWrite};
-use waypost_actors::tracking::{Mark, PositionRow, Quarantine, Standing};
+use waypost_actors::tracking::{Freshness, Mark, PositionRow, Quarantine};
 
 use super::fix_row::{liters, percent, raw};
 use super::packed_chunk::ChunkFix;
@@ -130,7 +130,7 @@ impl Stored {
 
 /// Those fixes that are newer than everything stored of their vehicle, in the order in which they were recorded.
 pub(super) fn fresh_of(rows: &[PositionRow]) -> impl Iterator<Item = ChunkFix> {
-    let fresh = rows.iter().filter(|row| row.standing == Standing::Fresh);
+    let fresh = rows.iter().filter(|row| row.freshness == Freshness::Fresh);
     fresh.map(|row| (row.fix, row.quarantine))
 }
 
@@ -145,16 +145,16 @@ pub(super) async fn store_positions(
     let mut recheck = Vec::new();
     for (index, write) in writes.iter().enumerate() {
         for row in &write.effects.rows {
-            let late = match row.standing {
-                Standing::Fresh => {
+            let late = match row.freshness {
+                Freshness::Fresh => {
                     stored.counts[index].stored += 1;
                     continue;
                 }
-                Standing::Recheck { late } => late,
-                Standing::Repeat => false,
+                Freshness::Recheck { late } => late,
+                Freshness::Repeat => false,
             };
             let known = write.state.fuel.is_some() || row.fix.recorded_at <= write.state.corrected_to;
-            let may_touch_fuel = row.standing != Standing::Repeat && (known || row.fix.has_fuel());
+            let may_touch_fuel = row.freshness != Freshness::Repeat && (known || row.fix.has_fuel());
             let report = Report {
                 vehicle: write.vehicle_id,
                 fix: row.fix,

@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 
 use super::open::{Location, OpenError, Options, postgres, single_reader};
-use super::sql::{self, Db, Line, On, Promises, Sight, SqlError};
+use super::sql::{self, Db, Durability, Line, On, SqlError, StoreView};
 use super::{outbox, refused_fix};
 
 const EPOCH: &str = "select epoch from writer where name = 'main'";
@@ -15,7 +15,7 @@ pub struct Probe {
     connection: Connection,
     db: Db,
     epoch: i64,
-    promises: Promises,
+    durability: Durability,
     was_read_only: bool,
 }
 
@@ -35,7 +35,7 @@ impl Connection {
 
 /// What waits in the store for an operator's attention.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Kept {
+pub struct StoreBacklog {
     /// Letters that wait to be sent.
     pub letters_waiting: i64,
     /// Letters that were given up.
@@ -47,6 +47,9 @@ pub struct Kept {
 /// A problem with the store.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
+    /// It does not answer in time.
+    #[error("the database does not answer")]
+    Silent,
     /// Statements fail.
     #[error("the database cannot be used: {0}")]
     Away(#[from] SqlError),
@@ -67,70 +70,71 @@ pub enum Trouble {
 impl Probe {
     /// A probe for the server of this epoch and its store. Connects on each use if necessary, and notes broken
     /// promises.
-    pub fn new(options: &Options, db: &Db, epoch: i64, promises: Promises) -> Result<Self, OpenError> {
+    pub fn new(options: &Options, db: &Db, epoch: i64, durability: Durability) -> Result<Self, OpenError> {
         Ok(Self {
             connection: Connection::of(options)?,
             db: db.clone(),
             epoch,
-            promises,
+            durability,
             was_read_only: false,
         })
     }
 
     /// Probes the store, and counts what waits in it if `counts` is set.
-    pub async fn look(&mut self, counts: bool) -> Result<Option<Kept>, Trouble> {
-        let (sight, kept) = match &self.connection {
+    pub async fn look(&mut self, counts: bool) -> Result<Option<StoreBacklog>, Trouble> {
+        let (view, backlog) = match &self.connection {
             Connection::Postgres(line) => {
                 let mut session = line.take("select 1").await?;
-                let sight = sql::look(&mut session).await?;
-                let kept = match counts {
-                    true => Some(Kept::of(
+                let view = sql::look(&mut session).await?;
+                let backlog = match counts {
+                    true => Some(StoreBacklog::of(
                         outbox::counts(On::PgConn(&mut session)).await?,
                         refused_fix::count(On::PgConn(&mut session)).await?,
                     )),
                     false => None,
                 };
                 // A read-only session stays read-only for as long as it lives, so it is not kept.
-                if !sight.is_read_only {
+                if !view.is_read_only {
                     line.keep(session);
                 }
-                (sight, kept)
+                (view, backlog)
             }
             Connection::Sqlite(db) => {
                 let epoch: Option<(i64,)> = db.read().sql(EPOCH).optional().await?;
-                let kept = match counts {
-                    true => {
-                        Some(Kept::of(outbox::counts(db.read()).await?, refused_fix::count(db.read()).await?))
-                    }
+                let backlog = match counts {
+                    true => Some(StoreBacklog::of(
+                        outbox::counts(db.read()).await?,
+                        refused_fix::count(db.read()).await?,
+                    )),
                     false => None,
                 };
-                (Sight { epoch: epoch.map(|(epoch,)| epoch), ..Sight::default() }, kept)
+                (StoreView { epoch: epoch.map(|(epoch,)| epoch), ..StoreView::default() }, backlog)
             }
         };
-        self.judge(&sight)?;
-        Ok(kept)
+        self.judge(&view)?;
+        Ok(backlog)
     }
 
-    fn judge(&mut self, sight: &Sight) -> Result<(), Trouble> {
-        match sight.epoch.map(|epoch| epoch.cmp(&self.epoch)) {
+    fn judge(&mut self, view: &StoreView) -> Result<(), Trouble> {
+        match view.epoch.map(|epoch| epoch.cmp(&self.epoch)) {
             Some(Ordering::Equal) => {}
             Some(Ordering::Greater) => return Err(Trouble::TakenOver),
             Some(Ordering::Less) | None => return Err(Trouble::PutBack),
         }
-        self.promises.note(sight.broken);
-        if self.was_read_only && !sight.is_read_only {
+        self.durability.note(view.broken);
+        if self.was_read_only && !view.is_read_only {
             self.db.renew();
         }
-        self.was_read_only = sight.is_read_only;
-        match sight.broken {
+        self.was_read_only = view.is_read_only;
+        match view.broken {
             Some(setting) => Err(Trouble::NotDurable(setting)),
-            None if sight.is_read_only => Err(Trouble::ReadOnly),
+            None if view.is_read_only => Err(Trouble::ReadOnly),
             None => Ok(()),
         }
     }
 }
 
-impl Kept {
+impl StoreBacklog {
     const fn of((letters_waiting, letters_given_up): (i64, i64), refused_fixes: i64) -> Self {
         Self { letters_waiting, letters_given_up, refused_fixes }
     }

@@ -26,7 +26,7 @@ const TOGETHER: usize = 500;
 const LAG_SECONDS: f64 = 3_600.0;
 
 /// The numbered records of a part of a batch, by write.
-type Told = Vec<Vec<Record>>;
+type NumberedRecords = Vec<Vec<Record>>;
 
 /// Writes the timelines of a batch. `next` is the number of the next record, and is advanced. Returns for each write
 /// the new or changed records, as stored.
@@ -35,20 +35,25 @@ pub(super) async fn store_timelines(
     writes: &[VehicleWrite],
     drivers: &Drivers,
     next: &mut i64,
-) -> Result<Told> {
+) -> Result<NumberedRecords> {
     let is_plain = |write: &VehicleWrite| write.effects.correction.is_none();
-    let mut told = Told::with_capacity(writes.len());
+    let mut numbered = NumberedRecords::with_capacity(writes.len());
     for part in writes.chunk_by(|one, other| is_plain(one) && is_plain(other)) {
         match &part[0].effects.correction {
-            Some(correction) => told.push(correct(tx, &part[0], correction, drivers, next).await?),
-            None => told.extend(go_on(tx, part, drivers, next).await?),
+            Some(correction) => numbered.push(correct(tx, &part[0], correction, drivers, next).await?),
+            None => numbered.extend(go_on(tx, part, drivers, next).await?),
         }
     }
-    Ok(told)
+    Ok(numbered)
 }
 
 /// Writes what is not a correction, in order.
-async fn go_on(tx: &mut Tx, writes: &[VehicleWrite], drivers: &Drivers, next: &mut i64) -> Result<Told> {
+async fn go_on(
+    tx: &mut Tx,
+    writes: &[VehicleWrite],
+    drivers: &Drivers,
+    next: &mut i64,
+) -> Result<NumberedRecords> {
     let first = *next;
     let mut records: Vec<(usize, Record)> = Vec::new();
     for (index, write) in writes.iter().enumerate() {
@@ -64,24 +69,24 @@ async fn go_on(tx: &mut Tx, writes: &[VehicleWrite], drivers: &Drivers, next: &m
         *next = first;
         records = again(tx, records, drivers, next).await?;
         // A record that was stored before has its visit too, and a correction may have improved that.
-        let told: HashSet<EventId> = records.iter().map(|(_, record)| record.id).collect();
-        visits_of(writes, |visit| told.contains(&visit.record())).run(tx).await?;
+        let numbered: HashSet<EventId> = records.iter().map(|(_, record)| record.id).collect();
+        visits_of(writes, |visit| numbered.contains(&visit.record())).run(tx).await?;
     } else {
         visits_of(writes, |_| true).run(tx).await?;
     }
     checkpoints_of(writes)?.run(tx).await?;
-    let mut told = vec![Vec::new(); writes.len()];
-    records.into_iter().for_each(|(index, record)| told[index].push(record));
-    Ok(told)
+    let mut numbered = vec![Vec::new(); writes.len()];
+    records.into_iter().for_each(|(index, record)| numbered[index].push(record));
+    Ok(numbered)
 }
 
 fn insert_new<'a>(records: &'a [&'a Record]) -> Insert<'a> {
     insert_records(records, "on conflict (id) do nothing")
 }
 
-fn visits_of(writes: &[VehicleWrite], is_told: impl Fn(&VisitRow) -> bool) -> Insert<'static> {
+fn visits_of(writes: &[VehicleWrite], is_numbered: impl Fn(&VisitRow) -> bool) -> Insert<'static> {
     let all = writes.iter().flat_map(|write| write.effects.visits.iter().map(move |visit| (write, visit)));
-    insert_visits(all.filter(|(_, visit)| is_told(visit)))
+    insert_visits(all.filter(|(_, visit)| is_numbered(visit)))
 }
 
 fn checkpoints_of(writes: &[VehicleWrite]) -> Result<Insert<'static>> {
@@ -111,37 +116,37 @@ async fn again(
     let ids: Vec<EventId> = records.iter().map(|(_, record)| record.id).collect();
     let stored: HashMap<EventId, Record> =
         with_ids(tx, &ids).await?.into_iter().map(|record| (record.id, record)).collect();
-    let mut told = superseding(records, &stored);
-    for (_, record) in &mut told {
+    let mut numbered = superseding(records, &stored);
+    for (_, record) in &mut numbered {
         record.driver_id = drivers.of(record, stored.get(&record.id));
     }
-    number(told.iter_mut().map(|(_, record)| record), next);
-    let all: Vec<&Record> = told.iter().map(|(_, record)| record).collect();
+    number(numbered.iter_mut().map(|(_, record)| record), next);
+    let all: Vec<&Record> = numbered.iter().map(|(_, record)| record).collect();
     insert_records(&all, IN_ITS_PLACE).run(tx).await?;
-    Ok(told)
+    Ok(numbered)
 }
 
 /// The records to write and publish, in order: each id once, with its last record that supersedes the stored one.
 fn superseding(records: Vec<(usize, Record)>, stored: &HashMap<EventId, Record>) -> Vec<(usize, Record)> {
-    let mut told: Vec<(usize, Record)> = Vec::with_capacity(records.len());
+    let mut numbered: Vec<(usize, Record)> = Vec::with_capacity(records.len());
     let mut places: HashMap<EventId, usize> = HashMap::new();
     for (index, record) in records {
         let place = places.get(&record.id).copied();
-        let known = place.map(|place| &told[place].1).or_else(|| stored.get(&record.id));
+        let known = place.map(|place| &numbered[place].1).or_else(|| stored.get(&record.id));
         if known.is_some_and(|known| !record.supersedes(known)) {
             continue;
         }
         let revision = stored.get(&record.id).map_or(1, |stored| stored.revision + 1);
         let record = Record { revision, ..record };
         match place {
-            Some(place) => told[place] = (index, record),
+            Some(place) => numbered[place] = (index, record),
             None => {
-                places.insert(record.id, told.len());
-                told.push((index, record));
+                places.insert(record.id, numbered.len());
+                numbered.push((index, record));
             }
         }
     }
-    told
+    numbered
 }
 
 /// Applies what a new evaluation of a part of one vehicle's timeline found to be different.
@@ -159,18 +164,18 @@ async fn correct(
     stored.extend(with_ids(tx, &others).await?);
     let mut difference = diff(&stored, correction);
     let stored: HashMap<EventId, Record> = stored.into_iter().map(|record| (record.id, record)).collect();
-    for record in &mut difference.told {
+    for record in &mut difference.changed {
         record.driver_id = drivers.of(record, stored.get(&record.id));
     }
-    number(difference.told.iter_mut(), next);
-    insert_records(&difference.told.iter().collect::<Vec<_>>(), IN_ITS_PLACE).run(tx).await?;
+    number(difference.changed.iter_mut(), next);
+    insert_records(&difference.changed.iter().collect::<Vec<_>>(), IN_ITS_PLACE).run(tx).await?;
     let moved: Vec<&Record> = difference.moved.iter().collect();
     let place = "on conflict (id) do update set confirmed_at = excluded.confirmed_at";
     insert_records(&moved, place).run(tx).await?;
     undo_visits(tx, &difference.undone, correction.after).await?;
     insert_visits(correction.visits.iter().map(|visit| (write, visit))).run(tx).await?;
     replace_checkpoints(tx, write.vehicle_id, correction).await?;
-    Ok(difference.told)
+    Ok(difference.changed)
 }
 
 /// The active records in a correction's part.

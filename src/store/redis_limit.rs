@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 
-use super::cache::CacheError;
+use redis::RedisError;
 
 /// A slower answer is not waited for.
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(50);
@@ -40,7 +40,7 @@ pub struct Counted {
 
 impl RedisLimits {
     /// Configures the server, to which it connects when something is counted.
-    pub fn open(url: &str) -> Result<Self, CacheError> {
+    pub fn open(url: &str) -> Result<Self, RedisError> {
         let client = redis::Client::open(url)?;
         let config = ConnectionManagerConfig::new()
             .set_response_timeout(Some(RESPONSE_TIMEOUT))
@@ -56,7 +56,7 @@ impl RedisLimits {
         who: &str,
         count: u32,
         per: Duration,
-    ) -> Result<Counted, CacheError> {
+    ) -> Result<Counted, RedisError> {
         let interval = per.as_micros() as u64 / u64::from(count.max(1));
         let (allowed, remaining, wait): (u8, u32, u64) = redis::cmd("EVAL")
             .arg(COUNT)

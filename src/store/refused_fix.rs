@@ -33,10 +33,6 @@ pub async fn count(on: On<'_>) -> Result<i64> {
 }
 
 /// Translates an error of the store for the live core.
-pub(super) fn told(error: &SqlError) -> StoreError {
-    if is_never_taken(error) {
-        StoreError::Refused(error.to_string())
-    } else {
-        StoreError::Away(error.to_string())
-    }
+pub(super) fn told(error: SqlError) -> StoreError {
+    if is_never_taken(&error) { StoreError::refused(error) } else { StoreError::away(error) }
 }

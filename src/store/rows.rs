@@ -45,8 +45,6 @@ pub enum Column<'a> {
     Text(Vec<&'a str>),
     /// text or null
     MaybeText(Vec<Option<&'a str>>),
-    /// text, made for its row
-    Written(Vec<String>),
     /// bytea
     Bytes(Vec<Vec<u8>>),
     /// JSON, already written
@@ -70,7 +68,6 @@ macro_rules! each_kind {
             Column::MaybeBool($values) => $body,
             Column::Text($values) => $body,
             Column::MaybeText($values) => $body,
-            Column::Written($values) => $body,
             Column::Bytes($values) => $body,
             Column::Json($values) => $body,
             Column::MaybeJson($values) => $body,
@@ -99,7 +96,7 @@ impl Column<'_> {
             Self::Float(_) | Self::MaybeFloat(_) => "::float8[]",
             Self::Int(_) | Self::MaybeInt(_) => "::int8[]",
             Self::Bool(_) | Self::MaybeBool(_) => "::bool[]",
-            Self::Text(_) | Self::MaybeText(_) | Self::Written(_) => "::text[]",
+            Self::Text(_) | Self::MaybeText(_) => "::text[]",
             Self::Bytes(_) => "::bytea[]",
             Self::Json(_) | Self::MaybeJson(_) => "::text[]::jsonb[]",
         }
@@ -114,7 +111,7 @@ impl Column<'_> {
         match self {
             Self::Text(values) => args.add(values[row].to_owned()),
             Self::MaybeText(values) => args.add(values[row].map(str::to_owned)),
-            Self::Written(values) | Self::Json(values) => args.add(std::mem::take(&mut values[row])),
+            Self::Json(values) => args.add(std::mem::take(&mut values[row])),
             Self::Bytes(values) => args.add(std::mem::take(&mut values[row])),
             Self::MaybeJson(values) => args.add(values[row].take()),
             Self::Uuid(values) => args.add(values[row]),

@@ -11,8 +11,8 @@ use waypost_actors::ports::VehicleSeed;
 
 use super::calibration;
 use super::fence_row::{self, FenceRow};
+use super::packed_state::PackedState;
 use super::sql::{Db, Result, Stmt, Tx};
-use super::state_row::StateText;
 use super::time::Time;
 
 /// Vehicles in one statement.
@@ -45,7 +45,8 @@ pub(super) async fn read_vehicles_of(db: &Db, ids: &[VehicleId]) -> Result<Vec<(
 }
 
 async fn read_seeds(db: &Db, stmt: Stmt<'_>) -> Result<Vec<(VehicleSeed, i64)>> {
-    type Row = (Uuid, Uuid, String, Json<VehicleLimits>, Option<StateText>, i64, Option<Time>, Option<Time>);
+    type Row =
+        (Uuid, Uuid, String, Json<VehicleLimits>, Option<PackedState>, i64, Option<Time>, Option<Time>);
     let rows = stmt.all_beside::<Row>();
     let (rows, spans, calibrations) = tokio::try_join!(rows, read_spans(db), calibration::read_all(db))?;
     let (mut spans, mut calibrations) = (spans, calibrations);
@@ -59,7 +60,7 @@ async fn read_seeds(db: &Db, stmt: Stmt<'_>) -> Result<Vec<(VehicleSeed, i64)>> 
                 out_of_service: spans.remove(&id).unwrap_or_default(),
                 calibrations: calibrations.remove(&id).unwrap_or_default(),
             },
-            state: state.map(|StateText(state)| state).unwrap_or_default(),
+            state: state.map(|PackedState(state)| state).unwrap_or_default(),
             is_removed: deleted_at.is_some(),
             is_dirty: dirty.is_some(),
         };

@@ -8,9 +8,10 @@ use waypost_actors::tracking::Checkpoint;
 use super::fix_row::FixRow;
 use super::fixes::read_fixes;
 use super::packed_chunk::ChunkFix;
+use super::packed_state::PackedState;
 use super::position_chunk::Span;
 use super::sql::{Db, Reader, Result, Tx};
-use super::state_row::{MarkRow, StateText};
+use super::state_row::MarkRow;
 use super::time::{Time, just_after};
 
 /// Reads a vehicle's next slice in one snapshot; `None` when nothing awaits a correction.
@@ -34,9 +35,9 @@ pub(super) async fn read_slice(db: &Db, vehicle: VehicleId, tail: &[ChunkFix]) -
     Ok(Some(Slice { mark, checkpoint, fixes, checkpoints, is_last }))
 }
 
-type CheckpointRow = (Time, StateText);
+type CheckpointRow = (Time, PackedState);
 
-fn checkpoint((at, StateText(state)): CheckpointRow) -> Checkpoint {
+fn checkpoint((at, PackedState(state)): CheckpointRow) -> Checkpoint {
     Checkpoint { at: at.into(), state }
 }
 

@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sqlx::error::BoxDynError;
-use sqlx::{Database, Decode, Type};
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Origin, VehicleId};
 use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::{Mark, VehicleState};
 
+use super::packed_state::pack_state;
 use super::record_row::unknown;
 use super::rows::{Column, Insert};
 use super::sql::{Result, Tx};
@@ -17,37 +16,6 @@ use super::time::Time;
 
 /// Vehicles in one statement.
 const TOGETHER: usize = 500;
-
-/// A state in its column: JSON text, which the engines do not interpret.
-pub(super) struct StateText(pub(super) VehicleState);
-
-impl StateText {
-    pub(super) fn of(state: &VehicleState) -> Result<String> {
-        serde_json::to_string(state).map_err(|error| sqlx::Error::Encode(error.into()))
-    }
-}
-
-impl<DB: Database> Type<DB> for StateText
-where
-    str: Type<DB>,
-{
-    fn type_info() -> DB::TypeInfo {
-        <str as Type<DB>>::type_info()
-    }
-
-    fn compatible(ty: &DB::TypeInfo) -> bool {
-        <str as Type<DB>>::compatible(ty)
-    }
-}
-
-impl<'r, DB: Database> Decode<'r, DB> for StateText
-where
-    &'r str: Decode<'r, DB>,
-{
-    fn decode(value: DB::ValueRef<'r>) -> std::result::Result<Self, BoxDynError> {
-        Ok(Self(serde_json::from_str(<&str as Decode<'r, DB>>::decode(value)?)?))
-    }
-}
 
 /// A stored mark.
 #[derive(sqlx::FromRow)]
@@ -187,7 +155,7 @@ fn plain_columns(states: &[&NewState], log_number: i64) -> Result<Vec<Column<'st
     Ok(vec![
         Column::Uuid(states.iter().map(|new| new.vehicle.0).collect()),
         Column::Uuid(states.iter().map(|new| new.organization.0).collect()),
-        Column::Written(states.iter().map(|new| StateText::of(&new.state)).collect::<Result<_>>()?),
+        Column::Bytes(states.iter().map(|new| pack_state(&new.state)).collect::<Result<_>>()?),
         Column::Int(vec![log_number; states.len()]),
     ])
 }

@@ -4,6 +4,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
+use super::filters::updated_after;
 use super::page::{Columns, paged};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
@@ -40,10 +41,49 @@ pub struct SystemSignIn {
     pub organization_subscription: Option<Json<Subscription>>,
 }
 
-const SIGN_IN: &str = "select s.id, s.organization_id, s.name, s.email, s.password_hash, s.scopes, s.status, \
-     o.name as organization_name, o.status as organization_status, \
-     o.subscription as organization_subscription \
-     from system_user s left join organization o on o.id = s.organization_id where s.deleted_at is null ";
+macro_rules! sign_in {
+    ($more:literal, $from:literal) => {
+        concat!(
+            "select ",
+            $more,
+            "s.id, s.organization_id, s.name, s.email, s.password_hash, s.scopes, s.status, \
+             o.name as organization_name, o.status as organization_status, \
+             o.subscription as organization_subscription from ",
+            $from,
+            " left join organization o on o.id = s.organization_id where s.deleted_at is null "
+        )
+    };
+}
+
+const SIGN_IN: &str = sign_in!("", "system_user s");
+
+/// A key, with the system user that it signs in.
+#[derive(sqlx::FromRow)]
+pub struct KeySignIn {
+    /// The key.
+    pub key_id: Uuid,
+    /// What it may do.
+    pub key_scopes: Json<Scopes>,
+    /// From then on it is refused.
+    pub key_expires_at: Option<Time>,
+    /// Its system user.
+    #[sqlx(flatten)]
+    pub user: SystemSignIn,
+}
+
+/// What a key is found by.
+#[derive(Clone, Copy, Debug)]
+pub enum KeyName<'a> {
+    /// The hash of its token.
+    TokenHash(&'a [u8]),
+    /// Its id.
+    Id(Uuid),
+}
+
+const KEY_SIGN_IN: &str = sign_in!(
+    "k.id as key_id, k.scopes as key_scopes, k.expires_at as key_expires_at, ",
+    "api_key k join system_user s on s.id = k.system_user_id"
+);
 
 /// The key under which failed sign-ins of an address are counted; those of people are counted under the address
 /// itself.
@@ -80,6 +120,17 @@ pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid, now: Time) -> Re
         .await
 }
 
+/// A key and its system user; `None` for a key that is unknown or revoked.
+pub async fn find_with_key(db: &Db, key: KeyName<'_>) -> Result<Option<KeySignIn>> {
+    let stmt = db.read().sql(KEY_SIGN_IN);
+    match key {
+        KeyName::TokenHash(hash) => stmt.push("and k.token_hash = ").push_bind(hash),
+        KeyName::Id(id) => stmt.push("and k.id = ").push_bind(id),
+    }
+    .optional()
+    .await
+}
+
 /// Records a sign-in.
 pub async fn signed_in(on: On<'_>, id: Uuid, now: Time) -> Result<()> {
     on.sql("update system_user set last_login_at = $2 where id = $1").bind(id).bind(now).run().await?;
@@ -93,6 +144,8 @@ pub struct Filter {
     pub q: Option<String>,
     /// Of these states.
     pub statuses: Vec<SystemUserStatus>,
+    /// Changed after this.
+    pub updated_after: Option<Timestamp>,
 }
 
 /// The keys a list can be sorted by.
@@ -121,7 +174,7 @@ impl Row {
             id: self.id,
             organization_id: self.organization_id.map(OrganizationId),
             email: self.email,
-            said: SystemUserIn { name: self.name, scopes: self.scopes.0 },
+            attributes: SystemUserIn { name: self.name, scopes: self.scopes.0 },
             status: self.status.at(self.locked_until.map(Timestamp::from), now.0),
             email_verified_at: self.email_verified_at.map(Timestamp::from),
             last_login_at: self.last_login_at.map(Timestamp::from),
@@ -146,12 +199,12 @@ pub async fn insert(on: On<'_>, user: &SystemUser, password_hash: &str) -> Resul
     )
     .bind(user.id)
     .bind(user.organization_id.map(Uuid::from))
-    .bind(&user.said.name)
-    .bind(user.said.search_key(&user.email))
+    .bind(&user.attributes.name)
+    .bind(user.attributes.search_key(&user.email))
     .bind(&user.email)
     .bind(email_key(&user.email))
     .bind(password_hash)
-    .bind(Json(&user.said.scopes))
+    .bind(Json(&user.attributes.scopes))
     .bind(user.status.as_str())
     .bind(Time(user.created_at))
     .run()
@@ -181,7 +234,8 @@ pub async fn list(
     Ok(Page { items: rows.into_iter().map(|row| row.at(now)).collect(), total })
 }
 
-fn within<'c>(stmt: Stmt<'c>, scope: &SystemUserScope) -> Stmt<'c> {
+/// Narrows a statement on system users to those of a scope.
+pub(super) fn within<'c>(stmt: Stmt<'c>, scope: &SystemUserScope) -> Stmt<'c> {
     match scope {
         SystemUserScope::Platform(_) => stmt,
         SystemUserScope::Oneself(id) => stmt.push(" and id = ").push_bind(*id),
@@ -192,7 +246,7 @@ fn within<'c>(stmt: Stmt<'c>, scope: &SystemUserScope) -> Stmt<'c> {
 }
 
 fn narrowed<'c>(stmt: Stmt<'c>, scope: &SystemUserScope, filter: &Filter, now: Time) -> Stmt<'c> {
-    let mut stmt = within(stmt, scope);
+    let mut stmt = updated_after(within(stmt, scope), " and updated_at", filter.updated_after);
     if !filter.statuses.is_empty() {
         stmt = stmt
             .push(
@@ -224,9 +278,9 @@ pub async fn update(on: On<'_>, scope: &SystemUserScope, user: &SystemUser) -> R
              where id = $1 and deleted_at is null",
         )
         .bind(user.id)
-        .bind(&user.said.name)
-        .bind(user.said.search_key(&user.email))
-        .bind(Json(&user.said.scopes))
+        .bind(&user.attributes.name)
+        .bind(user.attributes.search_key(&user.email))
+        .bind(Json(&user.attributes.scopes))
         .bind(user.status.as_str())
         .bind(Time(user.updated_at));
     within(stmt, scope).run().await?;

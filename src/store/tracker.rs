@@ -3,6 +3,7 @@
 use uuid::Uuid;
 use waypost_actors::model::{Timestamp, TrackerId, VehicleId};
 
+use super::filters::updated_after;
 use super::hold::hold_own;
 use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt, Tx};
@@ -11,7 +12,7 @@ use crate::auth::scope::OrgScope;
 use crate::clock;
 use crate::domain::fold::anywhere;
 use crate::domain::paging::{Page, PageRequest, Sort};
-use crate::domain::tracker::{Stay, Tracker, TrackerIn, TrackerStatus};
+use crate::domain::tracker::{SpeedUnit, Stay, Tracker, TrackerIn, TrackerStatus};
 use crate::domain::vehicle::Tracking;
 
 /// A tracker found by its token, with one row for each of its installations.
@@ -26,6 +27,8 @@ pub struct CredentialRow {
     /// Whether it may send.
     #[sqlx(try_from = "String")]
     pub status: TrackerStatus,
+    /// The unit of its speeds, where its app leaves that open.
+    pub speed_unit: Option<String>,
     /// Its organization's status.
     pub organization_status: String,
     /// Its organization's settings.
@@ -40,7 +43,7 @@ pub struct CredentialRow {
     pub tracking: Option<sqlx::types::Json<Tracking>>,
 }
 
-const COLUMNS: &str = "select t.id, t.unique_id, t.organization_id, t.status, \
+const COLUMNS: &str = "select t.id, t.unique_id, t.organization_id, t.status, t.speed_unit, \
      o.status as organization_status, o.settings as organization_settings, \
      i.vehicle_id, i.installed_from, i.installed_to, \
      (select v.tracking from vehicle v where v.id = i.vehicle_id) as tracking ";
@@ -105,6 +108,7 @@ struct Row {
     model: Option<String>,
     #[sqlx(try_from = "String")]
     status: TrackerStatus,
+    speed_unit: Option<String>,
     created_at: Time,
     updated_at: Time,
 }
@@ -126,6 +130,8 @@ pub struct Filter {
     pub statuses: Vec<TrackerStatus>,
     /// Installed in one of these vehicles now.
     pub vehicle_ids: Vec<Uuid>,
+    /// Changed after this.
+    pub updated_after: Option<Timestamp>,
 }
 
 /// The keys a list can be sorted by.
@@ -137,7 +143,7 @@ pub const SORT_KEYS: Columns = &[
 ];
 
 const SELECT: &str =
-    "select id, organization_id, unique_id, model, status, created_at, updated_at from tracker ";
+    "select id, organization_id, unique_id, model, status, speed_unit, created_at, updated_at from tracker ";
 
 /// A tracker, inside a transaction.
 pub async fn find(tx: &mut Tx, scope: &OrgScope, id: TrackerId) -> Result<Option<Tracker>> {
@@ -182,6 +188,7 @@ pub async fn list(
 fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
     let organization = Uuid::from(scope.organization_id());
     let mut stmt = stmt.push("where deleted_at is null and organization_id = ").push_bind(organization);
+    stmt = updated_after(stmt, " and updated_at", filter.updated_after);
     if !filter.statuses.is_empty() {
         stmt = stmt.push(" and status in (");
         stmt = stmt.push_each(&filter.statuses, |stmt, status| stmt.push_bind(status.as_str())).push(")");
@@ -211,12 +218,18 @@ async fn stays(on: On<'_>, trackers: &[Uuid]) -> Result<Vec<StayRow>> {
     .await
 }
 
+/// A word that this version does not know is none.
+pub(crate) fn speed_unit(word: Option<String>) -> Option<SpeedUnit> {
+    word.and_then(|word| SpeedUnit::try_from(word).ok())
+}
+
 fn assembled(row: Row, stays: &[StayRow]) -> Tracker {
     let own = stays.iter().filter(|stay| stay.tracker_id == row.id);
-    let said = TrackerIn {
+    let attributes = TrackerIn {
         unique_id: row.unique_id,
         model: row.model,
         status: row.status,
+        speed_unit: speed_unit(row.speed_unit),
         installations: own
             .map(|stay| Stay {
                 vehicle_id: stay.vehicle_id.into(),
@@ -228,8 +241,8 @@ fn assembled(row: Row, stays: &[StayRow]) -> Tracker {
     Tracker {
         id: row.id.into(),
         organization_id: row.organization_id.into(),
-        vehicle_id: said.vehicle_id(),
-        said,
+        vehicle_id: attributes.vehicle_id(),
+        attributes,
         created_at: row.created_at.into(),
         updated_at: row.updated_at.into(),
     }
@@ -245,16 +258,17 @@ pub async fn insert(tx: &mut Tx, scope: &OrgScope, tracker: &Tracker, token_hash
     tx.on()
         .sql(
             "insert into tracker (organization_id, id, unique_id, search_key, model, status, updated_at, \
-             token_hash, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $7)",
+             token_hash, speed_unit, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $7)",
         )
         .bind(Uuid::from(scope.organization_id()))
         .bind(Uuid::from(tracker.id))
-        .bind(&tracker.said.unique_id)
-        .bind(tracker.said.search_key())
-        .bind(tracker.said.model.clone())
-        .bind(tracker.said.status.as_str())
+        .bind(&tracker.attributes.unique_id)
+        .bind(tracker.attributes.search_key())
+        .bind(tracker.attributes.model.clone())
+        .bind(tracker.attributes.status.as_str())
         .bind(Time(tracker.updated_at))
         .bind(token_hash)
+        .bind(tracker.attributes.speed_unit.map(SpeedUnit::as_str))
         .run()
         .await?;
     install(tx, tracker).await
@@ -264,16 +278,18 @@ pub async fn insert(tx: &mut Tx, scope: &OrgScope, tracker: &Tracker, token_hash
 pub async fn update(tx: &mut Tx, scope: &OrgScope, tracker: &Tracker) -> Result<()> {
     tx.on()
         .sql(
-            "update tracker set unique_id = $3, search_key = $4, model = $5, status = $6, updated_at = $7 \
+            "update tracker set unique_id = $3, search_key = $4, model = $5, status = $6, updated_at = $7, \
+             speed_unit = $8 \
              where organization_id = $1 and id = $2",
         )
         .bind(Uuid::from(scope.organization_id()))
         .bind(Uuid::from(tracker.id))
-        .bind(&tracker.said.unique_id)
-        .bind(tracker.said.search_key())
-        .bind(tracker.said.model.clone())
-        .bind(tracker.said.status.as_str())
+        .bind(&tracker.attributes.unique_id)
+        .bind(tracker.attributes.search_key())
+        .bind(tracker.attributes.model.clone())
+        .bind(tracker.attributes.status.as_str())
         .bind(Time(tracker.updated_at))
+        .bind(tracker.attributes.speed_unit.map(SpeedUnit::as_str))
         .run()
         .await?;
     install(tx, tracker).await
@@ -282,12 +298,12 @@ pub async fn update(tx: &mut Tx, scope: &OrgScope, tracker: &Tracker) -> Result<
 async fn install(tx: &mut Tx, tracker: &Tracker) -> Result<()> {
     let id = Uuid::from(tracker.id);
     tx.on().sql("delete from installation where tracker_id = $1").bind(id).run().await?;
-    if tracker.said.installations.is_empty() {
+    if tracker.attributes.installations.is_empty() {
         return Ok(());
     }
     tx.on()
         .sql("insert into installation (id, tracker_id, vehicle_id, installed_from, installed_to) values ")
-        .push_each(&tracker.said.installations, |stmt, stay| {
+        .push_each(&tracker.attributes.installations, |stmt, stay| {
             stmt.push("(")
                 .push_bind(clock::new_id())
                 .push(", ")
@@ -349,12 +365,15 @@ pub async fn delete(tx: &mut Tx, scope: &OrgScope, id: TrackerId, now: Time) -> 
     Ok(deleted > 0)
 }
 
-/// Ends the installations of all trackers in a vehicle.
-pub async fn leave_vehicle(on: On<'_>, _: &OrgScope, vehicle: VehicleId, now: Time) -> Result<()> {
-    on.sql("update installation set installed_to = $2 where vehicle_id = $1 and installed_to is null")
-        .bind(Uuid::from(vehicle))
-        .bind(now)
-        .run()
-        .await?;
-    Ok(())
+/// Ends the installations of all trackers in a vehicle; returns the trackers.
+pub async fn leave_vehicle(
+    on: On<'_>,
+    _: &OrgScope,
+    vehicle: VehicleId,
+    now: Time,
+) -> Result<Vec<TrackerId>> {
+    let leave = "update installation set installed_to = $2 where vehicle_id = $1 and installed_to is null \
+        returning tracker_id";
+    let rows: Vec<(Uuid,)> = on.sql(leave).bind(Uuid::from(vehicle)).bind(now).all().await?;
+    Ok(rows.into_iter().map(|(id,)| id.into()).collect())
 }

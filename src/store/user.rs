@@ -4,6 +4,7 @@ use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
 use super::account::{self, NewAccount};
+use super::filters::updated_after;
 use super::page::{Columns, paged};
 use super::sign_in_attempt::{ALL_FAILURES, FAILURES};
 use super::sql::{Db, On, Result, Stmt, Tx};
@@ -23,6 +24,8 @@ pub struct Filter {
     pub roles: Vec<Role>,
     /// Of these states.
     pub statuses: Vec<AccountStatus>,
+    /// Changed after this.
+    pub updated_after: Option<Timestamp>,
 }
 
 /// The keys a list can be sorted by.
@@ -59,7 +62,7 @@ impl From<Row> for User {
         Self {
             id: row.id,
             organization_id: row.organization_id.map(Into::into),
-            said: UserIn {
+            attributes: UserIn {
                 email: row.email,
                 first_name: row.first_name,
                 last_name: row.last_name,
@@ -81,7 +84,7 @@ const COLUMNS: &str = "id, organization_id, email, first_name, last_name, phone,
      timezone, pending_email, last_login_at, created_at, updated_at";
 
 /// The users of a scope with their status at an instant; whether one is locked follows from failed sign-ins.
-fn standing<'c>(on: On<'c>, select: &'static str, scope: &AccountScope, now: Time) -> Stmt<'c> {
+fn select_with_status<'c>(on: On<'c>, select: &'static str, scope: &AccountScope, now: Time) -> Stmt<'c> {
     let stmt = on
         .sql("select ")
         .push(select)
@@ -113,7 +116,7 @@ fn within<'c>(stmt: Stmt<'c>, scope: &AccountScope) -> Stmt<'c> {
 /// A user.
 pub async fn find(on: On<'_>, scope: &AccountScope, id: Uuid, now: Time) -> Result<Option<User>> {
     let row: Option<Row> =
-        standing(on, COLUMNS, scope, now).push(" and id = ").push_bind(id).optional().await?;
+        select_with_status(on, COLUMNS, scope, now).push(" and id = ").push_bind(id).optional().await?;
     Ok(row.map(User::from))
 }
 
@@ -131,13 +134,14 @@ pub async fn list(
     page: PageRequest,
     now: Time,
 ) -> Result<Page<User>> {
-    let rows = narrowed(standing(db.read(), COLUMNS, scope, now), filter);
+    let rows = narrowed(select_with_status(db.read(), COLUMNS, scope, now), filter);
     let rows: Vec<Row> = paged(rows, SORT_KEYS, sort, page).all().await?;
-    let total = narrowed(standing(db.read(), "count(*)", scope, now), filter).scalar().await?;
+    let total = narrowed(select_with_status(db.read(), "count(*)", scope, now), filter).scalar().await?;
     Ok(Page { items: rows.into_iter().map(User::from).collect(), total })
 }
 
-fn narrowed<'c>(mut stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
+fn narrowed<'c>(stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
+    let mut stmt = updated_after(stmt, " and updated_at", filter.updated_after);
     if !filter.roles.is_empty() {
         stmt = stmt.push(" and role in (");
         stmt = stmt.push_each(&filter.roles, |stmt, role| stmt.push_bind(role.as_str())).push(")");
@@ -191,7 +195,7 @@ pub async fn count_others(
 /// The users of an organization who await their invitation.
 pub async fn invited(on: On<'_>, scope: &OrgScope, now: Time) -> Result<Vec<User>> {
     let scope = AccountScope::Organization(*scope);
-    let rows: Vec<Row> = standing(on, COLUMNS, &scope, now)
+    let rows: Vec<Row> = select_with_status(on, COLUMNS, &scope, now)
         .push(" and status = 'invited' order by created_at, id")
         .all()
         .await?;
@@ -203,10 +207,10 @@ pub async fn insert(tx: &mut Tx, scope: &AccountScope, user: &User) -> Result<()
     let account = NewAccount {
         id: user.id,
         organization_id: user.organization_id,
-        email: user.said.email.clone(),
-        first_name: user.said.first_name.clone(),
-        last_name: user.said.last_name.clone(),
-        role: user.said.role,
+        email: user.attributes.email.clone(),
+        first_name: user.attributes.first_name.clone(),
+        last_name: user.attributes.last_name.clone(),
+        role: user.attributes.role,
         status: user.status,
         password_hash: None,
         created_at: user.created_at.into(),
@@ -217,7 +221,7 @@ pub async fn insert(tx: &mut Tx, scope: &AccountScope, user: &User) -> Result<()
 
 /// Writes a user; a taken address is a conflict.
 pub async fn update(on: On<'_>, scope: &AccountScope, user: &User) -> Result<()> {
-    let said = &user.said;
+    let attributes = &user.attributes;
     // Being locked is not a status of the account itself.
     let status = if user.status == AccountStatus::Locked { AccountStatus::Active } else { user.status };
     let stmt = on
@@ -227,16 +231,16 @@ pub async fn update(on: On<'_>, scope: &AccountScope, user: &User) -> Result<()>
              where id = $1 and ",
         )
         .bind(user.id)
-        .bind(&said.email)
-        .bind(email_key(&said.email))
-        .bind(&said.first_name)
-        .bind(&said.last_name)
-        .bind(said.phone.clone())
-        .bind(said.role.as_str())
+        .bind(&attributes.email)
+        .bind(email_key(&attributes.email))
+        .bind(&attributes.first_name)
+        .bind(&attributes.last_name)
+        .bind(attributes.phone.clone())
+        .bind(attributes.role.as_str())
         .bind(status.as_str())
-        .bind(said.locale.clone())
-        .bind(said.timezone.clone())
-        .bind(said.search_key())
+        .bind(attributes.locale.clone())
+        .bind(attributes.timezone.clone())
+        .bind(attributes.search_key())
         .bind(Time(user.updated_at))
         .bind(user.pending_email.clone());
     within(stmt, scope).run().await?;

@@ -2,10 +2,11 @@
 
 use sqlx::types::Json;
 use uuid::Uuid;
-use waypost_actors::model::{TrackerId, VehicleId};
+use waypost_actors::model::{Timestamp, TrackerId, VehicleId};
 
+use super::filters::{one_of, updated_after};
 use super::hold::hold_own;
-use super::page::{Columns, List};
+use super::page::{Columns, List, ordered};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
@@ -18,6 +19,8 @@ use crate::domain::vehicle::{
 /// Filters a list of vehicles.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
+    /// Of these.
+    pub ids: Vec<Uuid>,
     /// Text to find in name, plate, VIN, make or model.
     pub q: Option<String>,
     /// Of these states.
@@ -28,6 +31,8 @@ pub struct Filter {
     pub driver_ids: Vec<Uuid>,
     /// Only those without a current driver.
     pub unassigned: bool,
+    /// Changed after this.
+    pub updated_after: Option<Timestamp>,
 }
 
 /// The keys a list can be sorted by.
@@ -63,7 +68,7 @@ impl From<Row> for Vehicle {
         Self {
             id: row.id.into(),
             organization_id: row.organization_id.into(),
-            said: VehicleIn {
+            attributes: VehicleIn {
                 name: row.name,
                 plate: row.plate_number.map(|number| Plate { number, country }),
                 vin: row.vin,
@@ -160,9 +165,18 @@ pub async fn list(
     Ok(found.map(Vehicle::from))
 }
 
+/// The ids of all pages, in their order: for filters that the store cannot answer.
+pub async fn list_ids(db: &Db, scope: &OrgScope, filter: &Filter, sort: &Sort) -> Result<Vec<VehicleId>> {
+    let stmt = narrowed(db.read().sql("select id from vehicle "), scope, filter);
+    let rows: Vec<(Uuid,)> = ordered(stmt, SORT_KEYS, sort).all().await?;
+    Ok(rows.into_iter().map(|(id,)| id.into()).collect())
+}
+
 fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
     let organization = Uuid::from(scope.organization_id());
-    let mut stmt = stmt.push("where deleted_at is null and organization_id = ").push_bind(organization);
+    let stmt = stmt.push("where deleted_at is null and organization_id = ").push_bind(organization);
+    let mut stmt = one_of(stmt, " and id in (", &filter.ids);
+    stmt = updated_after(stmt, " and updated_at", filter.updated_after);
     if !filter.statuses.is_empty() {
         stmt = stmt.push(" and status in (");
         stmt = stmt.push_each(&filter.statuses, |stmt, status| stmt.push_bind(status.as_str())).push(")");
@@ -188,7 +202,12 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
 
 /// Whether another vehicle has the plate, and whether another has the VIN. Checked before a write, because a failed
 /// statement would not say which of the two it was.
-pub async fn taken(on: On<'_>, scope: &OrgScope, id: VehicleId, said: &VehicleIn) -> Result<(bool, bool)> {
+pub async fn taken(
+    on: On<'_>,
+    scope: &OrgScope,
+    id: VehicleId,
+    attributes: &VehicleIn,
+) -> Result<(bool, bool)> {
     on.sql(
         "select exists (select 1 from vehicle where organization_id = $1 and id <> $2 and deleted_at is null \
          and plate_key = $3), exists (select 1 from vehicle where organization_id = $1 and id <> $2 \
@@ -196,8 +215,8 @@ pub async fn taken(on: On<'_>, scope: &OrgScope, id: VehicleId, said: &VehicleIn
     )
     .bind(Uuid::from(scope.organization_id()))
     .bind(Uuid::from(id))
-    .bind(said.plate_key())
-    .bind(said.vin.clone())
+    .bind(attributes.plate_key())
+    .bind(attributes.vin.clone())
     .one()
     .await
 }
@@ -225,24 +244,24 @@ pub async fn update(on: On<'_>, scope: &OrgScope, vehicle: &Vehicle) -> Result<(
 }
 
 fn with_members<'c>(stmt: Stmt<'c>, scope: &OrgScope, vehicle: &Vehicle) -> Stmt<'c> {
-    let said = &vehicle.said;
-    let plate = said.plate.as_ref();
-    let tracking = Tracking { tracker_id: None, ..said.tracking.clone() };
+    let attributes = &vehicle.attributes;
+    let plate = attributes.plate.as_ref();
+    let tracking = Tracking { tracker_id: None, ..attributes.tracking.clone() };
     stmt.bind(Uuid::from(scope.organization_id()))
         .bind(Uuid::from(vehicle.id))
-        .bind(&said.name)
-        .bind(said.search_key())
+        .bind(&attributes.name)
+        .bind(attributes.search_key())
         .bind(plate.map(|plate| plate.number.clone()))
         .bind(plate.and_then(|plate| plate.country.clone()))
-        .bind(said.plate_key())
-        .bind(said.vin.clone())
-        .bind(said.make.clone())
-        .bind(said.model.clone())
-        .bind(said.year)
-        .bind(said.color.clone())
-        .bind(said.category.as_str())
-        .bind(said.status.as_str())
-        .bind(Json(&said.fuel))
+        .bind(attributes.plate_key())
+        .bind(attributes.vin.clone())
+        .bind(attributes.make.clone())
+        .bind(attributes.model.clone())
+        .bind(attributes.year)
+        .bind(attributes.color.clone())
+        .bind(attributes.category.as_str())
+        .bind(attributes.status.as_str())
+        .bind(Json(&attributes.fuel))
         .bind(Json(tracking))
         .bind(Time(vehicle.updated_at))
 }

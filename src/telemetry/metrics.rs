@@ -13,6 +13,7 @@ use waypost_actors::meters::{Figures, Invariant};
 use super::page::{Format, Page};
 use super::panics;
 use crate::readiness::Readiness;
+use crate::report_log::{ReportLog, Tally};
 use crate::sessions::Sessions;
 
 /// The metrics of a server, from its start.
@@ -23,7 +24,7 @@ pub struct Metrics {
 struct Sources {
     readiness: Readiness,
     /// Set once the server serves.
-    serving: OnceLock<(Live, Sessions)>,
+    serving: OnceLock<(Live, Sessions, ReportLog)>,
 }
 
 impl Metrics {
@@ -34,9 +35,9 @@ impl Metrics {
     }
 
     /// Adds the metrics that exist only once the server serves.
-    pub fn serving(&self, live: Live, sessions: Sessions) {
+    pub fn serving(&self, live: Live, sessions: Sessions, reports: ReportLog) {
         // Called once in a server's life.
-        self.sources.serving.set((live, sessions)).ok();
+        self.sources.serving.set((live, sessions, reports)).ok();
     }
 
     /// Why the server cannot do its work, if it cannot.
@@ -61,7 +62,7 @@ impl Metrics {
 impl Sources {
     fn trouble(&self) -> Option<String> {
         match self.serving.get() {
-            Some((live, _)) => self.readiness.trouble_with(live),
+            Some((live, ..)) => self.readiness.trouble_with(live),
             None => self.readiness.trouble(),
         }
     }
@@ -73,14 +74,14 @@ impl Sources {
         let store_up = f64::from(self.readiness.is_store_up());
         page.gauge("waypost_store_up", "Whether the store answered when it was asked last", store_up)?;
         page.counter("waypost_panics", "Panics anywhere in the process", panics::count())?;
-        let kept = self.readiness.kept();
+        let backlog = self.readiness.backlog();
         page.gauges(
             "waypost_mail_outbox",
             "Letters in the outbox, as counted last",
             "state",
-            [("waiting", kept.letters_waiting as f64), ("givenUp", kept.letters_given_up as f64)],
+            [("waiting", backlog.letters_waiting as f64), ("givenUp", backlog.letters_given_up as f64)],
         )?;
-        let refused = kept.refused_fixes as f64;
+        let refused = backlog.refused_fixes as f64;
         page.gauge("waypost_quarantine_rows", "Fixes in quarantine, as counted last", refused)
     }
 }
@@ -90,6 +91,21 @@ fn sockets(page: &mut Page<'_>, sessions: &Sessions) -> fmt::Result {
     let open = [("tracker", open.trackers), ("fleet", open.fleets), ("dispatcher", open.dispatchers)];
     let open = open.map(|(kind, count)| (kind, count as f64));
     page.gauges("waypost_sockets", "Open sockets", "kind", open)
+}
+
+/// What came in other clients' words.
+fn inputs(page: &mut Page<'_>, reports: &ReportLog) -> fmt::Result {
+    let tallies = reports.tallies();
+    let of = |read: fn(&Tally) -> u64| tallies.iter().map(move |(input, tally)| (*input, read(tally)));
+    let (name, help) = ("waypost_input_stored", "Positions stored that came by an adapter");
+    page.counters(name, help, "input", of(|tally| tally.stored))?;
+    let (name, help) = ("waypost_input_duplicates", "Positions that were stored before");
+    page.counters(name, help, "input", of(|tally| tally.duplicates))?;
+    let (name, help) =
+        ("waypost_input_rejected", "Positions refused for good, and requests that cannot be read");
+    page.counters(name, help, "input", of(|tally| tally.rejected))?;
+    let (name, help) = ("waypost_input_contacts", "Messages without a position");
+    page.counters(name, help, "input", of(|tally| tally.contacts))
 }
 
 fn queues(page: &mut Page<'_>, live: &Live) -> fmt::Result {
@@ -107,7 +123,7 @@ fn queues(page: &mut Page<'_>, live: &Live) -> fmt::Result {
     page.counters("waypost_queue_accepted", "What got through it", "queue", counts(|of| of.accepted.get()))?;
     page.counters("waypost_queue_refused", "What it turned away", "queue", counts(|of| of.refused.get()))?;
     let waited = queues.map(|(name, of)| (name, of.waited.read()));
-    page.spreads("waypost_queue_waiting_seconds", "How long what got through waited", "queue", &waited)?;
+    page.histograms("waypost_queue_waiting_seconds", "How long what got through waited", "queue", &waited)?;
     let (taken, total) = live.on_their_way();
     page.gauge(
         "waypost_fixes_on_their_way",
@@ -118,11 +134,11 @@ fn queues(page: &mut Page<'_>, live: &Live) -> fmt::Result {
 }
 
 fn commits(page: &mut Page<'_>, of: &Figures) -> fmt::Result {
-    page.spread("waypost_commit_seconds", "What commits take", &of.commit_seconds.read())?;
-    page.spread("waypost_commit_rows", "Rows and records of a commit", &of.commit_rows.read())?;
+    page.histogram("waypost_commit_seconds", "What commits take", &of.commit_seconds.read())?;
+    page.histogram("waypost_commit_rows", "Rows and records of a commit", &of.commit_rows.read())?;
     page.counter("waypost_commits_failed", "Commits that failed, or may have", of.failed_commits.get())?;
     let lag = of.lag_seconds.read();
-    page.spread(
+    page.histogram(
         "waypost_lag_seconds",
         "From the arrival of a commit's oldest fix to its acknowledgement",
         &lag,
@@ -173,8 +189,9 @@ impl Collector for Scrape {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut page = Page::new(encoder, self.format);
         self.sources.server(&mut page)?;
-        let Some((live, sessions)) = self.sources.serving.get() else { return Ok(()) };
+        let Some((live, sessions, reports)) = self.sources.serving.get() else { return Ok(()) };
         sockets(&mut page, sessions)?;
+        inputs(&mut page, reports)?;
         queues(&mut page, live)?;
         commits(&mut page, live.meters())?;
         actors(&mut page, live.meters())

@@ -4,7 +4,7 @@ use std::fmt;
 
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
-use waypost_actors::meters::Spreading;
+use waypost_actors::meters::HistogramSnapshot;
 
 /// The text format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +42,12 @@ impl<'a> Page<'a> {
     }
 
     /// One counter for each value of a label.
-    pub(super) fn counters<const N: usize>(
+    pub(super) fn counters<'v>(
         &mut self,
         name: &str,
         help: &str,
         label: &str,
-        values: [(&str, u64); N],
+        values: impl IntoIterator<Item = (&'v str, u64)>,
     ) -> fmt::Result {
         let (format, family) = (self.format, self.counter_family(name));
         let mut metric = self.begin(&family, help, MetricType::Counter)?;
@@ -85,21 +85,21 @@ impl<'a> Page<'a> {
     }
 
     /// A histogram.
-    pub(super) fn spread(&mut self, name: &str, help: &str, value: &Spreading) -> fmt::Result {
-        spread(&mut self.begin(name, help, MetricType::Histogram)?, value)
+    pub(super) fn histogram(&mut self, name: &str, help: &str, value: &HistogramSnapshot) -> fmt::Result {
+        histogram(&mut self.begin(name, help, MetricType::Histogram)?, value)
     }
 
     /// One histogram for each value of a label.
-    pub(super) fn spreads(
+    pub(super) fn histograms(
         &mut self,
         name: &str,
         help: &str,
         label: &str,
-        values: &[(&str, Spreading)],
+        values: &[(&str, HistogramSnapshot)],
     ) -> fmt::Result {
         let mut metric = self.begin(name, help, MetricType::Histogram)?;
         for (of, value) in values {
-            spread(&mut metric.encode_family(&[(label, *of)])?, value)?;
+            histogram(&mut metric.encode_family(&[(label, *of)])?, value)?;
         }
         Ok(())
     }
@@ -113,6 +113,6 @@ fn count(metric: &mut MetricEncoder<'_>, format: Format, value: u64) -> fmt::Res
     }
 }
 
-fn spread(metric: &mut MetricEncoder<'_>, value: &Spreading) -> fmt::Result {
+fn histogram(metric: &mut MetricEncoder<'_>, value: &HistogramSnapshot) -> fmt::Result {
     metric.encode_histogram::<NoLabelSet>(value.sum, value.count(), &value.buckets, None)
 }

@@ -9,7 +9,8 @@ use waypost::http::route::Access;
 use waypost::http::routes::TABLE;
 use waypost_actors::model::{Cause, Motion};
 
-use crate::harness::with_app;
+use crate::drivers::driver;
+use crate::harness::{circle, organization, with_app};
 
 const METHODS: [&str; 4] = ["get", "post", "put", "delete"];
 
@@ -24,7 +25,7 @@ fn the_description_lists_exactly_the_mounted_routes() {
                 described.insert((method.to_uppercase(), path.clone()));
             }
         }
-        // The rest are pages for people.
+        // The rest are pages for people, and inputs that speak other programs' protocols.
         let for_programs =
             |path: &str| path.starts_with("/v1/") || ["/healthz", "/readyz", "/openapi.json"].contains(&path);
         let mounted: BTreeSet<(String, String)> = TABLE
@@ -112,8 +113,9 @@ fn collect(value: &Value, references: &mut Vec<String>) {
 fn routes_for_signed_in_callers_refuse_others_and_the_rest_does_not() {
     with_app(async |app| {
         // These requests bring credentials of their own.
-        let own = ["/v1/positions", "/v1/ws/tracker", "/v1/ws/live"];
-        for route in TABLE.iter().filter(|route| !own.contains(&route.path)) {
+        let own = ["/v1/positions", "/v1/ws/tracker", "/v1/ws/live", "/v1/events/stream"];
+        for route in TABLE.iter().filter(|route| !own.contains(&route.path) && !route.path.starts_with("/in"))
+        {
             let path = route.path.replace("{code}", "notFound");
             let path = path.split('/').map(|part| if part.starts_with('{') { "x" } else { part });
             let said = app.send(route.method, &path.collect::<Vec<_>>().join("/"), &[], "").await;
@@ -184,6 +186,53 @@ fn only_what_must_be_there_is_required_of_a_body() {
         assert!(part(update, "tracking")["properties"].get("intervalSeconds").is_some(), "{update}");
         assert_eq!((update.get("required"), part(update, "tracking").get("required")), (None, None));
         assert_eq!(update["properties"]["id"]["readOnly"], json!(true));
+        app
+    });
+}
+
+/// Members that a POST may leave out and that then come from elsewhere: the caller, the organization, the name, now.
+const FROM_ELSEWHERE: [&str; 6] =
+    ["effectiveFrom", "lock", "organizationId", "rules", "slug", "subscription"];
+
+#[test]
+fn what_a_post_leaves_out_gets_the_described_default() {
+    with_app(async |app| {
+        let org = app.org("fleet").await;
+        let document = waypost::http::routes::document();
+        for (path, schema, token, body) in [
+            ("/v1/drivers", "CreateDriverBody", &org.org_admin, driver("Ruiz", None)),
+            ("/v1/geofences", "CreateGeofenceBody", &org.org_admin, circle("Depot")),
+            ("/v1/organizations", "CreateOrganizationBody", &app.root, organization("north")),
+            ("/v1/trackers", "CreateTrackerBody", &org.org_admin, json!({ "uniqueId": "imei-1" })),
+            ("/v1/vehicles", "CreateVehicleBody", &org.org_admin, json!({ "name": "bus" })),
+        ] {
+            let made = app.post(path, token, body.clone()).await.ok(201);
+            let members = document["components"]["schemas"][schema]["properties"].as_object().unwrap();
+            let mut defaults = serde_json::Map::new();
+            for (name, member) in members.iter().filter(|(name, _)| body.get(name).is_none()) {
+                match member.get("default") {
+                    Some(default) => {
+                        assert_eq!(made[name], *default, "{path} {name}");
+                        defaults.insert(name.clone(), default.clone());
+                    }
+                    None if FROM_ELSEWHERE.contains(&name.as_str()) => {}
+                    None => assert!(made[name].is_null(), "{path} {name}: {} by no default", made[name]),
+                }
+            }
+            assert!(!defaults.is_empty(), "{path}");
+            // What is sent is held against the description too.
+            let mut again = body;
+            again.as_object_mut().unwrap().extend(defaults);
+            for unique in ["uniqueId", "slug", "contactEmail", "name"] {
+                if let Some(text) = again[unique].as_str().map(|text| format!("second-{text}")) {
+                    again[unique] = json!(text);
+                }
+            }
+            if let Some(admin) = again.get_mut("admin") {
+                admin["email"] = json!("second@example.org");
+            }
+            app.post(path, token, again).await.ok(201);
+        }
         app
     });
 }

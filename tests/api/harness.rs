@@ -102,6 +102,7 @@ impl App {
             // All tests come from one address; those about limits set their own.
             rate_limit: None,
             rate_limit_sign_in: None,
+            webhook_networks: vec!["127.0.0.0/8".parse().unwrap()],
             ..Settings::default()
         };
         if let Ok(server) = std::env::var("TEST_POSTGRES_URL") {

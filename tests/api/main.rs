@@ -2,18 +2,23 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod api_key_mistakes;
+mod api_keys;
 mod assignment_history;
 mod assignments;
 mod audit;
 mod auth;
 mod bare;
 mod caching;
+mod changes;
 mod contract;
 mod conventions;
+mod cors;
 mod description;
 mod driver_lock;
 mod driver_tenancy;
 mod drivers;
+mod event_stream;
 mod events;
 mod feed_rights;
 mod fleet;
@@ -26,6 +31,8 @@ mod geofences;
 mod goodbyes;
 mod harness;
 mod idempotency;
+mod input_credentials;
+mod inputs;
 mod inside;
 mod keys;
 mod letters;
@@ -33,13 +40,18 @@ mod limits;
 mod matrix;
 mod metrics;
 mod mistakes;
+mod newest_positions;
 mod organization_life;
 mod organizations;
+mod pending_trackers;
 mod plan_limits;
 mod positions_history;
 mod post;
 mod protocol;
 mod publishing;
+#[expect(dead_code, reason = "tests of the live server use the rest")]
+#[path = "../live/receiver.rs"]
+mod receiver;
 mod sign_ins;
 mod sockets;
 mod sockets_end;
@@ -47,9 +59,11 @@ mod stale_sign_up;
 mod strangers;
 mod system_users;
 mod tracker_config;
+mod tracker_reports;
 mod tracker_socket;
 mod tracker_tokens;
 mod trackers;
+mod updated_after;
 mod user_changes;
 mod users;
 mod vehicle_fuel;
@@ -57,3 +71,4 @@ mod vehicles;
 mod visits;
 mod waiting;
 mod watch;
+mod webhooks;

@@ -13,6 +13,9 @@ use crate::harness::{ANSWER_WITHIN, App, PASSWORD, Said, circle, text, with_app}
 
 const TABLE: &str = include_str!("matrix.txt");
 
+/// Scopes with which a key is driven through all routes, beside its system user.
+const BY_KEY: [&str; 3] = ["positions:ingest", "vehicles:write", "events:read"];
+
 /// A line of the table.
 struct Line {
     method: &'static str,
@@ -119,6 +122,7 @@ fn without_a_subscription_reading_and_tracking_go_on_and_every_change_is_refused
                 let goes_on = line.method == "GET"
                     || line.path.starts_with("/v1/auth/")
                     || line.path == "/v1/positions"
+                    || line.method == "DELETE" && line.path.ends_with("/keys/{keyId}")
                     || line.who == "public";
                 let said = call(&app, &line, principal, &own).await;
                 let is_refused = said.status == 403 && said.body["code"] == "subscriptionInactive";
@@ -178,6 +182,9 @@ async fn call(app: &App, line: &Line, principal: &Principal, world: &World) -> S
         let vehicle = &world.owned["vehicles"];
         path.push_str(&format!("&vehicleId={vehicle}&from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"));
     }
+    if line.path == "/v1/events/stream" {
+        path.push_str("?minIntervalMs=never"); // an answer that ends
+    }
     let mut body = json!({});
     if in_body {
         body["organizationId"] = json!(world.organization);
@@ -220,6 +227,8 @@ fn filled(path: &str, world: &World) -> String {
         "{vehicleId}" => world.owned["vehicles"].clone(),
         "{geofenceId}" => world.owned["geofences"].clone(),
         "{driverId}" => world.owned["drivers"].clone(),
+        "{attemptId}" => world.owned["attempts"].clone(),
+        "{keyId}" => world.owned["keys"].clone(),
         "{assignmentId}" => world.owned["assignments"].clone(),
         fixed => fixed.to_owned(),
     };
@@ -241,10 +250,19 @@ pub(crate) async fn world(app: &App, name: &str) -> World {
     let assign = format!("/v1/drivers/{driver}/assign-vehicle");
     let assignment = text(&app.post(&assign, &org.org_admin, wish).await.ok(200)["id"]);
     app.delete(&format!("/v1/drivers/{driver}/vehicles/{vehicle}"), &org.org_admin).await.ok(204);
+    let (system_user, _) = system_user(app, &org.id, r#"["events:read"]"#).await;
+    let key = json!({ "name": "Gateway", "scopes": ["events:read"] });
+    // Nobody listens there.
+    let webhook = json!({ "url": "http://127.0.0.1:9", "eventTypes": ["*"] });
+    let webhook = made("/v1/webhooks", webhook).await;
+    let attempt = app.post(&format!("/v1/webhooks/{webhook}/test"), &org.org_admin, json!({})).await.ok(200);
     let owned = BTreeMap::from([
+        ("webhooks", webhook),
+        ("attempts", text(&attempt["id"])),
         ("organizations", org.id.clone()),
         ("trackers", made("/v1/trackers", json!({ "uniqueId": format!("imei-{name}") })).await),
-        ("system-users", system_user(app, &org.id, "[]").await.0),
+        ("keys", made(&format!("/v1/system-users/{system_user}/keys"), key).await),
+        ("system-users", system_user),
         ("users", made("/v1/users", person).await),
         ("drivers", driver),
         ("assignments", assignment),
@@ -343,9 +361,16 @@ pub(crate) async fn principals(app: &App, own: &World) -> Vec<Principal> {
         lines().iter().flat_map(|line| line.scope.split('|')).filter(|scope| scope.contains(':')).collect();
     for scope in scopes.into_iter().chain(["none"]) {
         let given = if scope == "none" { "[]".to_owned() } else { json!([scope]).to_string() };
-        let token = system_user(app, &own.organization, &given).await.1;
+        let (id, token) = system_user(app, &own.organization, &given).await;
         let name = format!("system user with {scope}");
         principals.push(Principal { name, token, is: scope.to_owned(), is_operator: false });
+        if BY_KEY.contains(&scope) {
+            let (path, key) =
+                (format!("/v1/system-users/{id}/keys"), json!({ "name": "k", "scopes": [scope] }));
+            let token = text(&app.post(&path, &app.root, key).await.ok(201)["token"]);
+            let name = format!("key with {scope}");
+            principals.push(Principal { name, token, is: scope.to_owned(), is_operator: false });
+        }
     }
     let body = json!({ "uniqueId": "imei-caller", "organizationId": own.organization });
     let made = app.post("/v1/trackers", &app.root, body).await.ok(201);

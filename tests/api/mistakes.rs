@@ -12,7 +12,7 @@ struct Made {
 
 /// Checks status, code, the first pointer (none: it is no member's fault) and what the texts must say.
 #[track_caller]
-fn told(said: &Said, status: u16, code: &str, pointer: Option<&str>, words: &[&str]) {
+pub(crate) fn told(said: &Said, status: u16, code: &str, pointer: Option<&str>, words: &[&str]) {
     let body = said.problem(status, code);
     assert_eq!(said.pointers().first().copied(), pointer, "{body}");
     let explanation = waypost::http::code::Code::from_word(code).unwrap().row().explanation;

@@ -312,7 +312,7 @@ fn a_system_user_that_signed_up_is_bound_to_what_it_made_once_that_is_active() {
         app.post(&link, "", json!(null)).await.ok(200);
         let me = app.get("/v1/auth/me", &token).await.ok(200);
         assert_eq!(me["organizationId"], made["id"]);
-        assert_eq!(me["scopes"].as_array().unwrap().len(), 11, "all of them");
+        assert_eq!(me["scopes"].as_array().unwrap().len(), 13, "all of them");
         app.post("/v1/vehicles", &token, json!({ "name": "Bus" })).await.ok(201);
         app.post("/v1/organizations", &token, organization("third")).await.problem(403, "forbidden");
         app

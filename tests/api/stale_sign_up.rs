@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use uuid::Uuid;
+use waypost_test_support::eventually;
 
 use crate::harness::{App, PASSWORD, ROOT, on_each_engine, organization, text};
 
@@ -39,6 +40,12 @@ fn an_organization_that_was_never_activated_gives_its_addresses_back() {
         };
         let first = app.post("/v1/organizations", "", sign_up("ada@example.org")).await.ok(201);
         app.link("buses@example.org", 1).await;
+        // As long as a letter is on its way, the slug is not free: it is on its way until the outbox knows that it was sent.
+        let letters = "select count(*) from mail_outbox";
+        eventually(Duration::from_secs(20), async || {
+            app.context.db.read().sql(letters).scalar::<i64>().await.unwrap() == 0
+        })
+        .await;
         app.post("/v1/organizations", "", sign_up("eva@example.org")).await.problem(409, "slugTaken");
         app.pass(DAY - 60);
         app.post("/v1/organizations", "", sign_up("eva@example.org")).await.problem(409, "slugTaken");

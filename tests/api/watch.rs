@@ -17,9 +17,9 @@ const SECRET_MEMBERS: [&str; 4] = ["accessToken", "refreshToken", "token", "tick
 
 /// Passwords that the users of these tests choose.
 const PASSWORDS: [&str; 3] = [PASSWORD, "another long password", "long enough password"];
-/// The prefixes of our secrets: tokens of trackers, sessions, tickets and every kind of link; and JWTs.
-const PREFIXES: [&str; 12] =
-    ["wpt_", "wpr_", "wpk_", "wpm_", "wps_", "wpl_", "wpv_", "wpa_", "wpi_", "wpx_", "wpy_", "eyJ"];
+/// The prefixes of our secrets: tokens of trackers, sessions, keys, tickets and every kind of link; and JWTs.
+const PREFIXES: [&str; 13] =
+    ["wpt_", "wpr_", "wpk_", "wpw_", "wpm_", "wps_", "wpl_", "wpv_", "wpa_", "wpi_", "wpx_", "wpy_", "eyJ"];
 
 struct Lines;
 

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
-use crate::ledger::{FixKey, Told, Transcript};
+use crate::ledger::{FeedRecord, FixKey, Transcript};
 
 /// The transcript of a run, and the basis of its figures. Everything here lives on one thread.
 #[derive(Default)]
@@ -84,7 +84,7 @@ impl Book {
     }
 
     /// The feed sent a record.
-    pub(crate) fn told(&self, told: Told) {
+    pub(crate) fn told(&self, told: FeedRecord) {
         self.transcript.borrow_mut().told.push(told);
         self.changed.notify_waiters();
     }

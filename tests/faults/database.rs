@@ -55,11 +55,11 @@ fn short(how: Away) {
         let load =
             Load::every(8).with("WAYPOST_COMMIT_TIMEOUT", "2s").with("WAYPOST_STATEMENT_TIMEOUT", "1s");
         let mut drill = Drill::begin(ground, seed, load).await;
-        for moment in drill.moments(2) {
-            drill.answered(moment).await;
-            sleep(Duration::from_micros(drill.dice.random_range(0..60_000))).await;
-            away(ground, &drill, how, Duration::ZERO).await;
-        }
+        // Once, and in the first half: later the load may be over before PostgreSQL is gone, and nobody is told.
+        let moment = drill.moments(1)[0];
+        drill.answered(moment / 2).await;
+        sleep(Duration::from_micros(drill.dice.random_range(0..60_000))).await;
+        away(ground, &drill, how, Duration::ZERO).await;
         let counts = drill.finish(ground).await;
         assert!(counts.retries > 0, "nobody was told to send again: {:?}", counts.ends);
         assert!(counts.lost().is_empty(), "sockets were lost: {:?}", counts.lost());

@@ -9,7 +9,7 @@ use waypost_client::Api;
 use waypost_client::socket::{feed, say};
 
 use crate::book::Book;
-use crate::ledger::Told;
+use crate::ledger::FeedRecord;
 use crate::wire::{connect, next};
 
 /// Heartbeats come every 15 s; without any for this long the connection is dead.
@@ -54,7 +54,7 @@ async fn session(api: &Api, organization: &str, book: &Book, cursor: &mut Value)
         match said["type"].as_str() {
             Some("event") => {
                 *cursor = said["cursor"].clone();
-                book.told(Told::read(&said["event"]));
+                book.told(FeedRecord::read(&said["event"]));
             }
             Some("subscribed") => {
                 if resumes && said["mode"] != "resumed" {

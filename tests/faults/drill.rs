@@ -208,7 +208,7 @@ impl Drill {
     pub(crate) async fn finish(mut self, ground: &mut Ground) -> Counts {
         self.all_answered().await;
         let place = self.launch.location.clone();
-        self.settled().await;
+        self.all_corrected().await;
         self.server.stop().await;
         self.book.is_over.set(true);
         self.dispatcher.abort();
@@ -239,10 +239,10 @@ impl Drill {
     }
 
     /// Waits until no vehicle awaits a correction, and the dispatcher has received everything.
-    async fn settled(&self) {
+    async fn all_corrected(&self) {
         let shelf = Shelf::open(&self.launch.location).await;
-        eventually(DEADLINE, || shelf.is_settled()).await;
-        let last = shelf.next_sequence().await - 1;
+        eventually(DEADLINE, || shelf.has_no_dirty()).await;
+        let last = shelf.newest_record().await;
         shelf.close().await;
         // If it never comes, the checks report it.
         self.book.until(Duration::from_secs(30), || self.book.last_told() >= last).await;
@@ -261,7 +261,7 @@ async fn undisturbed(ground: &mut Ground, step: usize) {
 pub(crate) async fn learn_undisturbed(ground: &mut Ground, step: usize, place: Location) {
     let mut drill = Drill::launched(ground, launch(place), 0, Load::every(step)).await;
     drill.all_answered().await;
-    drill.settled().await;
+    drill.all_corrected().await;
     drill.server.stop().await;
     drill.dispatcher.abort();
     let stored = shelf::read_whole(&drill.launch.location).await;

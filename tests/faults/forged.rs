@@ -4,7 +4,9 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::ledger::{FixKey, Stored, Told, Transcript, Undisturbed, Violation, at_any_moment, in_the_end};
+use crate::ledger::{
+    FeedRecord, FixKey, Stored, Transcript, Undisturbed, Violation, at_any_moment, in_the_end,
+};
 
 const BUS: Uuid = Uuid::from_u128(7);
 
@@ -13,9 +15,9 @@ fn fix(number: i64) -> FixKey {
 }
 
 /// Record number `id`, whose text is `what`.
-fn record(id: u128, revision: i64, sequence: i64, what: &str) -> Told {
+fn record(id: u128, revision: i64, sequence: i64, what: &str) -> FeedRecord {
     let id = Uuid::from_u128(id);
-    Told::read(&json!({ "id": id, "revision": revision, "sequence": sequence, "status": "active",
+    FeedRecord::read(&json!({ "id": id, "revision": revision, "sequence": sequence, "status": "active",
         "occurredAt": what, "detectedAt": format!("at {sequence}"), "origin": "live" }))
 }
 
@@ -30,7 +32,8 @@ struct Run {
 fn good() -> Run {
     let fixes = [fix(1), fix(2), fix(3)];
     let told = vec![record(1, 1, 1, "wrong"), record(2, 1, 2, "exit"), record(1, 2, 3, "entry")];
-    let mut stored = Stored { next_sequence: 4, ..Stored::default() };
+    // A change of master data has a number too.
+    let mut stored = Stored { next_sequence: 5, numbered_changes: 1, ..Stored::default() };
     stored.fixes.extend(fixes.map(|fix| (fix, 1)));
     for record in &told[1..] {
         stored.numbers.insert(record.id, (record.revision, record.sequence));

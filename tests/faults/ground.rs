@@ -157,6 +157,16 @@ impl Ground {
         place
     }
 
+    /// A place with nothing in it yet.
+    pub(crate) async fn empty(&mut self) -> Location {
+        self.prepared.copies += 1;
+        let name = format!("empty_{}", self.prepared.copies);
+        if let Some(postgres) = &self.postgres {
+            postgres.create_database(&name, None).await;
+        }
+        self.place(&name)
+    }
+
     /// A copy of the prepared embedded store in a folder chosen by the test.
     pub(crate) fn copy_to(&self, folder: &Path) {
         copy_folder(&self.prepared.folder.join("prepared"), folder);

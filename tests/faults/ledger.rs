@@ -39,7 +39,7 @@ impl fmt::Debug for FixKey {
 
 /// One record as the feed sent it.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct FeedRecord {
     pub(crate) id: Uuid,
     pub(crate) revision: i64,
     pub(crate) sequence: i64,
@@ -48,7 +48,7 @@ pub(crate) struct Told {
     pub(crate) text: Arc<str>,
 }
 
-impl Told {
+impl FeedRecord {
     /// A record out of its JSON.
     pub(crate) fn read(value: &Value) -> Self {
         let number = |name: &str| value[name].as_i64().unwrap_or_else(|| panic!("no {name}: {value}"));
@@ -80,7 +80,7 @@ pub(crate) struct Transcript {
     pub(crate) acked: HashSet<FixKey>,
     pub(crate) refused: HashSet<FixKey>,
     /// Records, in the order in which they came.
-    pub(crate) told: Vec<Told>,
+    pub(crate) told: Vec<FeedRecord>,
     /// Why the feed could not continue where it was.
     pub(crate) broken_off: Vec<String>,
 }
@@ -92,10 +92,12 @@ pub(crate) struct Stored {
     pub(crate) fixes: HashMap<FixKey, usize>,
     /// Revision and number of each record.
     pub(crate) numbers: HashMap<Uuid, (i64, i64)>,
-    /// The number of the next record.
+    /// How many changes of master data have numbers, which are of the same order.
+    pub(crate) numbered_changes: i64,
+    /// The number that is given next.
     pub(crate) next_sequence: i64,
     /// The whole records; read only at the end.
-    pub(crate) records: BTreeMap<Uuid, Told>,
+    pub(crate) records: BTreeMap<Uuid, FeedRecord>,
 }
 
 impl Stored {
@@ -212,7 +214,7 @@ fn fixes(transcript: &Transcript, stored: &Stored, undisturbed: &Undisturbed, fo
 /// The dispatcher's log: no revision twice, in the order of numbers, and folded by id what is stored.
 fn log(transcript: &Transcript, stored: &Stored, found: &mut Vec<Violation>) {
     let mut told = HashSet::new();
-    let mut folded: HashMap<Uuid, &Told> = HashMap::new();
+    let mut folded: HashMap<Uuid, &FeedRecord> = HashMap::new();
     let mut last = 0;
     for record in &transcript.told {
         let (id, revision, sequence) = (record.id, record.revision, record.sequence);
@@ -250,9 +252,9 @@ fn records(stored: &Stored, undisturbed: &Undisturbed, found: &mut Vec<Violation
     }
     let missing = undisturbed.records.keys().filter(|id| !here.contains_key(id));
     found.extend(missing.map(|id| Violation::RecordMissing { id: *id }));
-    // Every revision takes one number, and nothing else does.
+    // Every revision takes one number, and so does every change of master data; nothing else does.
     let revisions = stored.numbers.values().map(|(revision, _)| revision).sum();
-    let given = stored.next_sequence - 1;
+    let given = stored.next_sequence - 1 - stored.numbered_changes;
     if given != revisions {
         found.push(Violation::NumbersLost { given, revisions });
     }

@@ -12,7 +12,7 @@ use waypost_actors::watch::Audience;
 use waypost_test_support::{eventually, stored_positions};
 
 use crate::ground::DEADLINE;
-use crate::ledger::{FixKey, Stored, Told};
+use crate::ledger::{FeedRecord, FixKey, Stored};
 
 /// A store, opened for reading.
 pub(crate) struct Shelf {
@@ -30,13 +30,13 @@ impl Shelf {
         self.db.close().await;
     }
 
-    /// The number of the next record.
-    pub(crate) async fn next_sequence(&self) -> i64 {
-        eventually(DEADLINE, || self.number("select next_sequence from writer")).await
+    /// The number of the newest record.
+    pub(crate) async fn newest_record(&self) -> i64 {
+        eventually(DEADLINE, || self.number("select coalesce(max(sequence), 0) from records")).await
     }
 
     /// Whether no vehicle awaits a correction.
-    pub(crate) async fn is_settled(&self) -> bool {
+    pub(crate) async fn has_no_dirty(&self) -> bool {
         let dirty = self.number("select count(*) from vehicle_state where dirty_from is not null");
         dirty.await.is_ok_and(|dirty| dirty == 0)
     }
@@ -48,7 +48,13 @@ impl Shelf {
     /// The fixes and the revisions of records that are stored. Records first: what an ack promised before this call
     /// is there in any order.
     pub(crate) async fn keys(&self) -> Stored {
-        let mut stored = Stored { next_sequence: self.next_sequence().await, ..Stored::default() };
+        // A change is numbered together with the next number, so both are read at once.
+        let numbers = || async {
+            let text = "select next_sequence, (select count(sequence) from change) from writer";
+            self.db.read().sql(text).one::<(i64, i64)>().await
+        };
+        let (next_sequence, numbered_changes) = eventually(DEADLINE, numbers).await;
+        let mut stored = Stored { next_sequence, numbered_changes, ..Stored::default() };
         let records = || async {
             let text = "select id, revision, sequence from records";
             self.db.read().sql(text).all::<(Uuid, i64, i64)>().await
@@ -71,7 +77,7 @@ pub(crate) async fn read_whole(location: &Location) -> Stored {
     let track = Track::take_over(shelf.db.clone(), writer.clone()).await.unwrap();
     let records = track.records_from(Audience::Everyone, 0, i64::MAX).await.unwrap();
     for record in &records {
-        let told = Told::read(&serde_json::to_value(RecordView::from(record)).unwrap());
+        let told = FeedRecord::read(&serde_json::to_value(RecordView::from(record)).unwrap());
         stored.records.insert(told.id, told);
     }
     writer.close().await;

@@ -68,7 +68,9 @@ pub(crate) async fn answers(settings: Settings, filled: &Filled) -> Answers {
     let mut asking = Asking { server: &server, answers: Answers::new() };
     let description = serde_json::to_value(waypost::http::routes::document()).unwrap();
     let paths = description["paths"].as_object().unwrap();
-    let gets = paths.iter().filter(|(path, methods)| methods.get("get").is_some() && !path.contains("/ws/"));
+    // A stream of events does not end.
+    let is_whole = |path: &str| !path.contains("/ws/") && path != "/v1/events/stream";
+    let gets = paths.iter().filter(|(path, methods)| methods.get("get").is_some() && is_whole(path));
     let (of_one, lists): (Vec<&String>, Vec<&String>) =
         gets.map(|(path, _)| path).partition(|path| path.contains('{'));
     let callers = [("root", &filled.root), ("admin", &filled.admin), ("dispatcher", &filled.dispatcher)];

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
+use waypost::config::AllowedOrigin;
 use waypost::domain::account::Role;
 use waypost_client::socket::feed;
 use waypost_test_support::{TestStore, for_each_engine};
@@ -119,7 +120,7 @@ async fn a_browser_signs_in_by_ticket(store: TestStore) {
     begin(&mut wire, &subscribe("all")).await;
     let late = ticket().await;
     server.pass(31);
-    for refused in [authenticate(&first), authenticate(&late), authenticate("wpk_unknown"), subscribe("all")]
+    for refused in [authenticate(&first), authenticate(&late), authenticate("wpw_unknown"), subscribe("all")]
     {
         let mut wire = unsigned(&server).await;
         wire.say(&refused).await;
@@ -152,7 +153,7 @@ async fn a_session_that_ends_and_a_sign_in_that_never_comes_close_the_socket(sto
 
 async fn pages_of_other_sites_are_refused(store: TestStore) {
     let server = Server::start_with(&store, |settings| {
-        settings.allowed_origins = vec!["https://console.example.org".to_owned()];
+        settings.allowed_origins = vec![AllowedOrigin::new("https://console.example.org").unwrap()];
         settings.public_url = Some("https://waypost.example.org/".to_owned());
     })
     .await;

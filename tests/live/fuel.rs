@@ -111,7 +111,7 @@ async fn a_day_is_found_as_it_was_and_told_once(store: TestStore) {
     wire.say(&subscribe).await;
     let cursor = wire.hear("subscribed").await["cursor"].clone();
     send(&server, &bus, &items(&day), 20).await;
-    let mut told = Vec::new();
+    let (mut told, mut newest) = (Vec::new(), None);
     let mut second_cursor = Value::Null;
     for truth in &day.truth {
         let said = wire.until(|said| said["type"] == "event").await;
@@ -119,6 +119,7 @@ async fn a_day_is_found_as_it_was_and_told_once(store: TestStore) {
         assert_eq!(said["event"]["vehicleId"], json!(bus.vehicle));
         assert_eq!((&said["event"]["revision"], &said["event"]["status"]), (&json!(1), &json!("active")));
         told.push(text(&said["event"]["id"]));
+        newest = newest.max(said["event"]["sequence"].as_i64());
         if told.len() == 1 {
             second_cursor = said["cursor"].clone();
         }
@@ -141,7 +142,7 @@ async fn a_day_is_found_as_it_was_and_told_once(store: TestStore) {
     bus.cross(&server, 1, 1).await;
     let first = others.until(|said| said["type"] == "event").await;
     assert_eq!(first["event"]["type"], "entry", "refuels are no geofence events: {first}");
-    assert_eq!(first["event"]["sequence"], json!(told.len() + 1));
+    assert!(first["event"]["sequence"].as_i64() > newest, "{first} after {newest:?}");
     server.stop().await;
 }
 

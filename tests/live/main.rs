@@ -7,6 +7,8 @@ mod answers;
 mod away;
 mod bad_input;
 mod clock;
+mod devices;
+mod doctor;
 mod export;
 mod feed;
 mod flood;
@@ -14,12 +16,15 @@ mod fuel;
 mod fuel_log;
 #[path = "../../actors/examples/fuel_benchmark/input.rs"]
 mod input;
+mod inputs;
 mod kills;
 mod late;
+mod mqtt;
 mod orders;
 mod poison;
 mod proxy;
 mod raw_data;
+mod receiver;
 mod resume;
 mod retention;
 #[expect(dead_code, reason = "the server detects here")]
@@ -27,10 +32,12 @@ mod retention;
 mod score;
 mod server;
 mod slice;
+mod stand_in;
 #[expect(dead_code, reason = "the detector's own tests use the rest")]
 #[path = "../../actors/tests/fuel/tank.rs"]
 mod tank;
 mod tracker;
 mod transfer;
+mod webhooks;
 mod wire;
 mod writer;

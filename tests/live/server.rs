@@ -1,6 +1,7 @@
 //! The real server in this process, on a port of its own and a test's store, and what tests ask of it
 //! over HTTP. Knows no sockets.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -36,6 +37,8 @@ pub(crate) const OUTSIDE: f64 = 30.40;
 pub(crate) struct Server {
     pub(crate) context: Context,
     pub(crate) url: String,
+    /// The listeners for devices, in the order of the settings.
+    pub(crate) device_addresses: Vec<SocketAddr>,
     /// The superAdmin's access token.
     pub(crate) root: String,
     ahead_micros: Arc<AtomicI64>,
@@ -92,6 +95,7 @@ impl Server {
         let url = format!("http://{}", application.address);
         Self {
             context: application.context.clone(),
+            device_addresses: application.device_addresses.clone(),
             root: String::new(),
             ahead_micros,
             http: Http::new(&url, DEADLINE),

@@ -113,6 +113,9 @@ impl Move {
         let robot =
             json!({ "name": "Robot", "email": "robot@example.org", "password": "correct horse battery" });
         server.post("/v1/system-users", "", robot).await.ok(201);
+        let webhook =
+            json!({ "url": "https://example.org/hook", "eventTypes": ["geofence.*"], "enabled": false });
+        server.post("/v1/webhooks", &fleet.admin, webhook).await.ok(201);
         let strangers = json!({ "name": "Strangers", "contactEmail": "s@example.org",
             "admin": { "email": "s@example.org", "firstName": "S", "lastName": "T" } });
         server.post("/v1/organizations", "", strangers).await.ok(201);

@@ -127,6 +127,44 @@ test("a vehicle made with its tracker shows a token once, and a device reports w
   assert.deepEqual(page.faults, []);
 });
 
+test("a program is made with a key that is shown once, works and is revoked", async () => {
+  const { page, fleet } = await signedIn("#/programs");
+  await page.getByRole("link", { name: "New program" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("Gateway");
+  await page.getByLabel("E-mail").fill("gateway@example.org");
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByLabel("vehicles:read").check();
+  await page.getByLabel("positions:ingest").check();
+  await page.getByRole("button", { name: "Save" }).click();
+  const gateway = detail(page, "Gateway");
+  await gateway.getByText("has not been opened yet").waitFor();
+  await gateway.getByRole("button", { name: "New key" }).click();
+  const making = page.getByRole("dialog", { name: "New key" });
+  await making.getByLabel("What it is for").fill("Depot");
+  assert.equal(await making.getByRole("checkbox").count(), 2, "the program's scopes, and no others");
+  await making.getByRole("button", { name: "Save" }).click();
+  await making.getByText("must be a list of at least one scope", { exact: true }).waitFor();
+  await making.getByLabel("vehicles:read").check();
+  await making.getByRole("button", { name: "Save" }).click();
+  const dialog = page.getByRole("dialog", { name: "Key Depot" });
+  const token = await dialog.getByRole("group", { name: "Key", exact: true }).textContent();
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await dialog.waitFor({ state: "detached" });
+  assert.ok(token.startsWith("wpk_") && !(await page.content()).includes(token), "the token is shown once");
+  await gateway.getByText("never used, does not expire").waitFor();
+  const ask = () => new Client(stage.server.url, token).get("/v1/vehicles");
+  await assert.rejects(ask(), /403/, "its address is not verified");
+  await gateway.getByRole("button", { name: "Revoke: Depot" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+  await gateway.getByText("It has no key").waitFor();
+  await assert.rejects(ask(), /401/);
+  await gateway.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await page.getByText("There is no program yet").waitFor();
+  assert.deepEqual((await fleet.admin.get("/v1/system-users")).data, []);
+  assert.deepEqual(page.faults, []);
+});
+
 /** What a form shows where something is chosen or a number stands, by its labels. */
 const chosenIn = (form) => form.evaluate((element) => Object.fromEntries(
   [...element.querySelectorAll("select, input[type=checkbox], input[inputmode=decimal]")].map((field) => [field.labels[0].textContent.trim(), field.type === "checkbox" ? field.checked : field.value]),

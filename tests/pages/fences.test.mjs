@@ -244,3 +244,89 @@ test("a fence is deleted only after it was asked, and Escape is no", async () =>
   await page.getByText("There is no fence yet").waitFor();
   assert.equal(await named(fleet, "Home"), undefined);
 });
+
+test("what one dispatcher edits another sees without a reload", async () => {
+  const { fleet, page } = await fences();
+  const other = await stage.page();
+  await signIn(other, await fleet.person("dispatcher"));
+  await visit(other, "#/fleet");
+  await other.getByRole("link", { name: "Bus 7" }).waitFor();
+  await fleet.vehicle("Bus 8");
+  await other.getByRole("link", { name: "Bus 8" }).waitFor();
+  await visit(other, "#/fences");
+  await other.getByRole("link", { name: "Home" }).waitFor();
+  await fleet.circle("Yard", CENTER, 300);
+  for (const seen of [page, other]) await seen.getByRole("link", { name: "Yard" }).waitFor();
+  const yard = await named(fleet, "Yard");
+  await fleet.admin.put(`/v1/geofences/${yard.id}`, { name: "Court" });
+  for (const seen of [page, other]) await seen.getByRole("link", { name: "Court" }).waitFor();
+  await fleet.admin.delete(`/v1/geofences/${yard.id}`);
+  for (const seen of [page, other]) await seen.getByRole("link", { name: "Court" }).waitFor({ state: "detached" });
+});
+
+test("a fence is drawn from where one is, and steps back and forth", async () => {
+  const { fleet, bus, page, map } = await fences("#/live");
+  const ago = (minutes, north) => ({ recordedAt: new Date(Date.now() - minutes * 60_000).toISOString(), latitude: CENTER.latitude + 0.05 + north, longitude: CENTER.longitude, speedKmh: 20 });
+  await bus.report([ago(50, 0), ago(49, 0), ago(40, 0.02), ago(30, 0), ago(29, 0), ago(20, 0.02), ago(10, 0)]);
+  await visit(page, `#/live/${bus.id}`);
+  await page.getByRole("link", { name: "Fence here" }).click();
+  await page.getByText("Drag the circle to move it").waitFor();
+  await showsCircle(page, { type: "circle", center: { latitude: 59.38, longitude: 18.06 }, radiusMeters: 200 });
+  await page.getByText("Area").waitFor();
+
+  // numbers draw at once, both of them pasted into one
+  await page.getByLabel("Centre latitude").evaluate((element) => {
+    const data = new DataTransfer();
+    data.setData("text", "59.4, 18.07");
+    element.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+  });
+  await showsCircle(page, { type: "circle", center: { latitude: 59.4, longitude: 18.07 }, radiusMeters: 200 });
+  await page.waitForFunction(() => {
+    const { map } = document.querySelector(".map").fleetMap;
+    return map.getBounds().contains([18.07, 59.4]);
+  });
+
+  // what is undone is the drawing, whatever was written before
+  await page.getByLabel("Name", { exact: true }).fill("Yard");
+  await map.click(0.1, 0.1);
+  await page.keyboard.press("Control+z");
+  await showsCircle(page, { type: "circle", center: { latitude: 59.38, longitude: 18.06 }, radiusMeters: 200 });
+  await page.keyboard.press("Control+Shift+z");
+  await showsCircle(page, { type: "circle", center: { latitude: 59.4, longitude: 18.07 }, radiusMeters: 200 });
+  await page.getByRole("button", { name: "Undo" }).click();
+  assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), "Yard");
+
+  // leaving asks
+  await page.getByRole("button", { name: /Manage/ }).click();
+  await page.getByRole("link", { name: "Drivers" }).click();
+  const asking = page.getByRole("dialog", { name: "Leave without saving?" });
+  await asking.getByRole("button", { name: "Cancel" }).click();
+  await save(page, "Yard");
+  assert.equal((await named(fleet, "Yard")).shape.center.latitude, 59.38);
+  await page.getByLabel("Description").fill("Half");
+  await page.getByRole("button", { name: /Manage/ }).click();
+  await page.getByRole("link", { name: "Drivers" }).click();
+  await asking.getByRole("button", { name: "Leave" }).click();
+  await page.getByRole("heading", { name: "Drivers" }).waitFor();
+  assert.equal((await named(fleet, "Yard")).description ?? null, null);
+  assert.deepEqual(page.faults, []);
+});
+
+test("corners that are being drawn are taken back one by one; a place on the map leads to a fence", async () => {
+  const { page, map } = await fences("#/fences/new");
+  await page.getByRole("button", { name: "Draw polygon" }).click();
+  for (const [x, y] of [[0.2, 0.2], [0.8, 0.2], [0.5, 0.5]]) await map.click(x, y);
+  await page.keyboard.press("Control+z");
+  await map.click(0.8, 0.8);
+  await map.click(0.2, 0.2);
+  await eventually(async () => assert.equal((await page.getByLabel("Corners").inputValue()).trim().split("\n").length, 3));
+  await page.getByRole("link", { name: "Live", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Leave" }).click();
+  await hasMap(page);
+  const box = await page.locator(".map canvas").boundingBox();
+  await page.mouse.click(box.x + box.width * 0.3, box.y + box.height * 0.3, { button: "right" });
+  await page.getByRole("button", { name: /^Copy / }).waitFor();
+  await page.getByRole("link", { name: "Fence here" }).click();
+  await page.getByText("Drag the circle to move it").waitFor();
+  assert.deepEqual(page.faults, []);
+});

@@ -13,7 +13,7 @@ mod visits;
 use std::collections::{BTreeMap, HashSet};
 
 use waypost_actors::model::{Rules, VehicleLimits};
-use waypost_actors::tracking::Standing;
+use waypost_actors::tracking::Freshness;
 
 use crate::data::{Data, bundled, from_folder};
 use crate::replay::{NO_LIMITS, Replay, replay};
@@ -53,7 +53,7 @@ fn every_reference_event_and_none_more() {
     let rows = || exact.effects.iter().flat_map(|(_, effects)| &effects.rows);
     let duplicates: u64 = exact.effects.iter().map(|(_, effects)| effects.duplicates).sum();
     assert_eq!((rows().count(), duplicates), (66_064, 12_244));
-    assert!(rows().all(|row| row.standing == Standing::Fresh && row.quarantine.is_none()));
+    assert!(rows().all(|row| row.freshness == Freshness::Fresh && row.quarantine.is_none()));
     assert_eq!(data.expected.len(), 72_858);
     assert_as_expected(&data, &exact);
 }

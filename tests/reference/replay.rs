@@ -96,7 +96,7 @@ pub(crate) fn events(effects: &Effects) -> Vec<Event> {
 /// The fixes that were judged, in order: neither quarantined for good nor a worse place of an instant.
 pub(crate) fn judged(effects: &Effects) -> Vec<Fix> {
     let counts = |row: &&tracking::PositionRow| {
-        row.standing == tracking::Standing::Fresh
+        row.freshness == tracking::Freshness::Fresh
             && (row.quarantine.is_none()
                 || effects.confirmed.iter().any(|fix| fix.recorded_at == row.fix.recorded_at))
     };

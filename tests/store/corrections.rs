@@ -2,11 +2,12 @@
 //! transaction.
 
 use uuid::Uuid;
+use waypost::store::packed_state::PackedState;
 use waypost::store::time::Time;
 use waypost_actors::model::{EventStatus, Origin, Timestamp, VisitId};
 use waypost_actors::ports::TrackStore;
 use waypost_actors::tracking::{
-    Checkpoint, Correction, Mark, PositionRow, Quarantine, Record, Standing, VehicleState, VisitRow,
+    Checkpoint, Correction, Freshness, Mark, PositionRow, Quarantine, Record, VehicleState, VisitRow,
 };
 use waypost_test_support::{TestStore, for_each_engine, stored_positions};
 
@@ -201,9 +202,9 @@ async fn what_was_recorded_before_leaves_its_visit_alone(store: TestStore) {
 
 async fn marks_are_kept_in_the_batchs_order(store: TestStore) {
     let track = stand(&store).await;
-    let late = |second| write(vec![row(fix(second), Standing::Recheck { late: true })]);
+    let late = |second| write(vec![row(fix(second), Freshness::Recheck { late: true })]);
     let left = |dirty| correcting(Correction { dirty, ..correction(None, Some(1), Vec::new()) });
-    commit(&track, vec![write(vec![row(fix(0), Standing::Fresh), row(fix(100), Standing::Fresh)])]).await;
+    commit(&track, vec![write(vec![row(fix(0), Freshness::Fresh), row(fix(100), Freshness::Fresh)])]).await;
     let committed = commit(&track, vec![late(50), late(70)]).await;
     assert_eq!((committed[1].is_dirty, marked(&store).await), (true, Some(mark(50, 70))));
     assert!(track.seeds().await.expect("read").vehicles[0].is_dirty);
@@ -255,11 +256,10 @@ async fn a_batch_is_written_as_if_each_write_came_alone(store: TestStore) {
 
 async fn checkpoints(store: &TestStore) -> Vec<(i64, i64)> {
     let sql = "select at, state from checkpoint order by at";
-    let rows: Vec<(Time, String)> = store.db.read().sql(sql).all().await.expect("read");
+    let rows: Vec<(Time, PackedState)> = store.db.read().sql(sql).all().await.expect("read");
     let second = |instant: Timestamp| instant.seconds_since(at(0)) as i64;
-    let read = |state: &str| serde_json::from_str::<VehicleState>(state).expect("a state");
     let last = |state: VehicleState| second(state.last.expect("one").recorded_at);
-    rows.into_iter().map(|(at, state)| (second(at.0), last(read(&state)))).collect()
+    rows.into_iter().map(|(at, PackedState(state))| (second(at.0), last(state))).collect()
 }
 
 async fn checkpoints_are_left_and_replaced(store: TestStore) {
@@ -283,7 +283,7 @@ async fn checkpoints_are_left_and_replaced(store: TestStore) {
 
 async fn quarantines_are_found_otherwise(store: TestStore) {
     let track = stand(&store).await;
-    let why = |second, quarantine| PositionRow { quarantine, ..row(fix(second), Standing::Fresh) };
+    let why = |second, quarantine| PositionRow { quarantine, ..row(fix(second), Freshness::Fresh) };
     let rows = vec![
         why(0, Some(Quarantine::Speed)),
         why(10, None),
@@ -315,7 +315,7 @@ async fn a_correction_of_thousands_is_one_transaction(store: TestStore) {
         (1..=5_000).map(|n| if n % 2 == 0 { later(entry(n, n)) } else { exit(n + 5_000, n) }).collect();
     let mut part = correction(Some(0), None, events);
     part.quarantines = (0..2_000).map(|second| (fix(second), Some(Quarantine::Speed))).collect();
-    commit(&track, vec![write((0..2_000).map(|second| row(fix(second), Standing::Fresh)).collect())]).await;
+    commit(&track, vec![write((0..2_000).map(|second| row(fix(second), Freshness::Fresh)).collect())]).await;
     let committed = commit(&track, vec![correcting(part)]).await;
     assert!(committed[0].records.iter().map(|event| event.sequence).eq(5_001..=12_500));
     let stored = stored_positions(&store.db).await.expect("read");

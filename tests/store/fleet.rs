@@ -11,8 +11,8 @@ use waypost_actors::model::{
 };
 use waypost_actors::ports::{Batch, Committed, RecordLog, TrackStore, VehicleWrite};
 use waypost_actors::tracking::{
-    Checkpoint, Correction, Detail, Effects, GeofenceDetail, Mark, PositionRow, Quarantine, Record, Standing,
-    VehicleState,
+    Checkpoint, Correction, Detail, Effects, Freshness, GeofenceDetail, Mark, PositionRow, Quarantine,
+    Record, VehicleState,
 };
 use waypost_actors::watch::Audience;
 use waypost_test_support::{TestStore, stored_positions};
@@ -29,8 +29,8 @@ pub(crate) fn fix(seconds: i64) -> Fix {
     Fix::new(at(seconds), at(seconds + 1), Place::new(30.25, -97.75))
 }
 
-pub(crate) fn row(fix: Fix, standing: Standing) -> PositionRow {
-    PositionRow { fix, quarantine: None, standing }
+pub(crate) fn row(fix: Fix, freshness: Freshness) -> PositionRow {
+    PositionRow { fix, quarantine: None, freshness }
 }
 
 pub(crate) fn write(rows: Vec<PositionRow>) -> VehicleWrite {

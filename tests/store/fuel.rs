@@ -5,7 +5,7 @@ use waypost::store::time::Time;
 use waypost_actors::fuel::{FuelEventKind, FuelMotion, FuelRow, FuelUnit, Quality, log_id};
 use waypost_actors::model::{EventId, EventStatus, OrganizationId, Origin, Place};
 use waypost_actors::ports::{Committed, RecordLog, TrackStore, VehicleWrite};
-use waypost_actors::tracking::{Correction, Detail, FuelDetail, Quarantine, Record, Standing};
+use waypost_actors::tracking::{Correction, Detail, Freshness, FuelDetail, Quarantine, Record};
 use waypost_actors::watch::Audience;
 use waypost_test_support::{Engine, TestStore, for_each_engine};
 
@@ -153,12 +153,12 @@ async fn rows_and_records_are_read_back_as_they_were_written(store: TestStore) {
 
 async fn both_kinds_of_events_are_numbered_from_one_row(store: TestStore) {
     let track = stand(&store).await;
-    let mut both = write(vec![row(fix(0), Standing::Fresh)]);
+    let mut both = write(vec![row(fix(0), Freshness::Fresh)]);
     both.effects.records = vec![entry(1, 0), record(1, 0)];
     let committed = track.commit(&batch(vec![both])).await.expect("committed");
     let numbers = |write: &Committed| write.records.iter().map(|r| r.sequence).collect::<Vec<_>>();
     assert_eq!(numbers(&committed[0]), [1, 2]);
-    let mut next = write(vec![row(fix(10), Standing::Fresh)]);
+    let mut next = write(vec![row(fix(10), Freshness::Fresh)]);
     next.effects.records = vec![entry(3, 10)];
     let committed = track.commit(&batch(vec![next])).await.expect("committed");
     assert_eq!(numbers(&committed[0]), [3]);
@@ -187,7 +187,7 @@ async fn a_record_that_holds_already_is_neither_numbered_nor_told(store: TestSto
 async fn a_correction_leaves_the_log_it_found(store: TestStore) {
     let track = stand(&store).await;
     let rows = (0..6).map(|number| reading(number * 10, 40.0 - number as f64)).collect();
-    let fixes = (0..6).map(|number| row(fix(number * 10), Standing::Fresh)).collect();
+    let fixes = (0..6).map(|number| row(fix(number * 10), Freshness::Fresh)).collect();
     track.commit(&batch(vec![write(fixes), fueled(rows, vec![])])).await.expect("committed");
     // After 10 and up to 40: one stays, one has another value, one is new, one is gone, one is undecided.
     let mut part = correction(Some(10), Some(40), vec![]);

@@ -1,7 +1,9 @@
 //! The store's mechanism on both engines: one suite, run once per engine.
 
 mod assignment;
+mod backup;
 mod cache;
+mod changes;
 mod chunks;
 mod corrections;
 mod driven;

@@ -3,7 +3,7 @@
 use waypost_actors::fuel::Gauge;
 use waypost_actors::model::{Fix, FuelReading};
 use waypost_actors::ports::{Counts, TrackStore};
-use waypost_actors::tracking::{PositionRow, Quarantine, Standing, VehicleState};
+use waypost_actors::tracking::{Freshness, PositionRow, Quarantine, VehicleState};
 use waypost_test_support::{Engine, TestStore, for_each_engine};
 
 use crate::fleet::{VEHICLE, at, batch, correcting, correction, fix, mark, marked, row, stand, write};
@@ -17,7 +17,7 @@ for_each_engine!(
     a_fix_that_was_inaccurate_is_no_better_for_not_saying_so_again,
 );
 
-const RECHECK: Standing = Standing::Recheck { late: false };
+const RECHECK: Freshness = Freshness::Recheck { late: false };
 
 /// Reports of one fix that differ in everything that may differ.
 fn reports() -> [Fix; 4] {
@@ -96,7 +96,7 @@ async fn refuse_updates(store: &TestStore) {
 async fn only_what_changes_is_written(store: TestStore) {
     let track = stand(&store).await;
     let whole = reports()[1];
-    track.commit(&batch(vec![write(vec![row(whole, Standing::Fresh)])])).await.expect("committed");
+    track.commit(&batch(vec![write(vec![row(whole, Freshness::Fresh)])])).await.expect("committed");
     refuse_updates(&store).await;
     let less = Fix { fuel: None, ..whole };
     let later = Fix { received_at: at(99), ..whole };
@@ -116,14 +116,14 @@ async fn only_what_changes_is_written(store: TestStore) {
 
 async fn what_changes_the_judgement_marks_the_vehicle(store: TestStore) {
     let track = stand(&store).await;
-    let fresh = [0, 10, 20].map(|second| row(fix(second), Standing::Fresh)).to_vec();
+    let fresh = [0, 10, 20].map(|second| row(fix(second), Freshness::Fresh)).to_vec();
     track.commit(&batch(vec![write(fresh)])).await.expect("committed");
     let unjudged = Fix { odometer_km: Some(3.0), ignition: Some(true), ..fix(0) };
     let committed = track.commit(&batch(vec![write(vec![row(unjudged, RECHECK)])])).await.expect("committed");
     assert_eq!((committed[0].is_dirty, marked(&store).await), (false, None));
     let fueled = Fix { fuel: Some(FuelReading::Percent(5.0)), ..fix(0) };
     // The engine says that it has judged what this adds.
-    let judged = write(vec![row(fueled, Standing::Repeat)]);
+    let judged = write(vec![row(fueled, Freshness::Repeat)]);
     let committed = track.commit(&batch(vec![judged])).await.expect("committed");
     assert_eq!((committed[0].is_dirty, committed[0].counts.duplicates), (false, 1));
     let filled = |second| row(Fix { accuracy_meters: Some(12.0), ..fix(second) }, RECHECK);
@@ -135,7 +135,7 @@ async fn what_changes_the_judgement_marks_the_vehicle(store: TestStore) {
 
 async fn what_changes_the_fuel_log_marks_the_vehicle(store: TestStore) {
     let track = stand(&store).await;
-    let fresh = [0, 10, 20].map(|second| row(fix(second), Standing::Fresh)).to_vec();
+    let fresh = [0, 10, 20].map(|second| row(fix(second), Freshness::Fresh)).to_vec();
     track.commit(&batch(vec![write(fresh)])).await.expect("committed");
     let fueled = Fix { fuel_cumulative: Some(5.0), ..fix(10) };
     let committed = track.commit(&batch(vec![write(vec![row(fueled, RECHECK)])])).await.expect("committed");
@@ -153,10 +153,10 @@ async fn what_changes_the_fuel_log_marks_the_vehicle(store: TestStore) {
 
 async fn a_fix_ahead_of_the_clock_never_counts(store: TestStore) {
     let track = stand(&store).await;
-    let ahead = PositionRow { quarantine: Some(Quarantine::Future), ..row(fix(500), Standing::Fresh) };
-    let rows = vec![row(fix(0), Standing::Fresh), ahead.clone()];
+    let ahead = PositionRow { quarantine: Some(Quarantine::Future), ..row(fix(500), Freshness::Fresh) };
+    let rows = vec![row(fix(0), Freshness::Fresh), ahead.clone()];
     track.commit(&batch(vec![write(rows)])).await.expect("committed");
-    let again = PositionRow { standing: RECHECK, ..ahead };
+    let again = PositionRow { freshness: RECHECK, ..ahead };
     let committed = track.commit(&batch(vec![write(vec![again])])).await.expect("committed");
     assert!(!committed[0].is_dirty);
     // Now that its time has come it is judged, and a correction must undo that.
@@ -170,15 +170,15 @@ async fn a_fix_ahead_of_the_clock_never_counts(store: TestStore) {
 async fn a_fix_that_was_inaccurate_is_no_better_for_not_saying_so_again(store: TestStore) {
     let track = stand(&store).await;
     let poor = Fix { accuracy_meters: Some(400.0), ..fix(500) };
-    let poor = PositionRow { quarantine: Some(Quarantine::Accuracy), ..row(poor, Standing::Fresh) };
+    let poor = PositionRow { quarantine: Some(Quarantine::Accuracy), ..row(poor, Freshness::Fresh) };
     track.commit(&batch(vec![write(vec![poor.clone()])])).await.expect("committed");
-    let again = PositionRow { standing: RECHECK, ..poor.clone() };
+    let again = PositionRow { freshness: RECHECK, ..poor.clone() };
     let committed = track.commit(&batch(vec![write(vec![again])])).await.expect("committed");
     assert!(!committed[0].is_dirty);
     // Without its accuracy it is judged, or waits to be, but what is stored still has it.
     for quarantine in [None, Some(Quarantine::Speed)] {
         let judged = PositionRow { quarantine, ..row(fix(500), RECHECK) };
-        let again = PositionRow { standing: RECHECK, ..poor.clone() };
+        let again = PositionRow { freshness: RECHECK, ..poor.clone() };
         let committed = track.commit(&batch(vec![write(vec![judged, again])])).await.expect("committed");
         assert_eq!((committed[0].is_dirty, marked(&store).await), (true, Some(mark(500, 500))));
         let clean = correcting(correction(None, None, Vec::new()));

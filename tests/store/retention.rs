@@ -9,7 +9,7 @@ use waypost::store::track::Track;
 use waypost_actors::geofence::FenceSet;
 use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::ports::TrackStore;
-use waypost_actors::tracking::{Mark, Standing};
+use waypost_actors::tracking::{Freshness, Mark};
 use waypost_test_support::{TestStore, for_each_engine};
 
 use crate::fleet::{ORGANIZATION, VEHICLE, at, checkpoint, commit, fix, mark, row, stand, stored, write};
@@ -50,7 +50,7 @@ async fn past(store: &TestStore, second: i64) -> Vec<(VehicleId, Timestamp)> {
 
 async fn a_long_past_without_checkpoints_goes_in_steps(store: TestStore) {
     let track = stand(&store).await;
-    commit(&track, vec![write((0..4_500).map(|second| row(fix(second), Standing::Fresh)).collect())]).await;
+    commit(&track, vec![write((0..4_500).map(|second| row(fix(second), Freshness::Fresh)).collect())]).await;
     track.save_states().await.expect("saved");
     let due = async || vehicles_due(&store.db, ORGANIZATION, at(4_400)).await.expect("read");
     assert_eq!(due().await, [VEHICLE]);
@@ -77,7 +77,7 @@ async fn a_long_past_without_checkpoints_goes_in_steps(store: TestStore) {
 
 async fn what_awaits_a_correction_or_an_edit_waits(store: TestStore) {
     let track = stand(&store).await;
-    let mut written = write(vec![row(fix(10), Standing::Fresh), row(fix(20), Standing::Fresh)]);
+    let mut written = write(vec![row(fix(10), Freshness::Fresh), row(fix(20), Freshness::Fresh)]);
     written.effects.late = Some(mark(10, 10));
     commit(&track, vec![written]).await;
     assert!(vehicles_due(&store.db, ORGANIZATION, at(15)).await.expect("read").is_empty());
@@ -107,7 +107,7 @@ async fn what_awaits_a_correction_or_an_edit_waits(store: TestStore) {
 
 async fn a_correction_of_before_begins_at_what_is_kept(store: TestStore) {
     let track = stand(&store).await;
-    let mut written = write((0..10).map(|n| row(fix(10 * n), Standing::Fresh)).collect());
+    let mut written = write((0..10).map(|n| row(fix(10 * n), Freshness::Fresh)).collect());
     written.effects.checkpoints = [20, 40, 60, 80].map(|second| checkpoint(second, second)).to_vec();
     commit(&track, vec![written]).await;
     track.save_states().await.expect("saved");
@@ -128,7 +128,7 @@ async fn weeks_that_nobody_keeps_are_dropped(store: TestStore) {
     let track = stand(&store).await;
     // at(0) is a Thursday: the weeks from 2025-12-22 to 2026-01-29 have partitions.
     make_partitions(&store.db, at(0)).await.expect("made");
-    commit(&track, vec![write((0..30).map(|n| row(fix(n * DAY), Standing::Fresh)).collect())]).await;
+    commit(&track, vec![write((0..30).map(|n| row(fix(n * DAY), Freshness::Fresh)).collect())]).await;
     track.save_states().await.expect("saved");
     keep(&track, 9 * DAY).await;
     let dropped = drop_partitions(&store.db, "position_chunk", at(20 * DAY)).await.expect("dropped");
@@ -152,7 +152,7 @@ async fn a_chunk_that_straddles_the_horizon_is_cut_once_a_day(store: TestStore) 
     let track = stand(&store).await;
     // Four hours apart, within one week: one chunk.
     let begin = 4 * DAY;
-    let rows = (0..18).map(|n| row(fix(begin + n * DAY / 6), Standing::Fresh)).collect();
+    let rows = (0..18).map(|n| row(fix(begin + n * DAY / 6), Freshness::Fresh)).collect();
     commit(&track, vec![write(rows)]).await;
     track.save_states().await.expect("saved");
     for (horizon, left) in
@@ -169,7 +169,7 @@ async fn a_chunk_that_straddles_the_horizon_is_cut_once_a_day(store: TestStore) 
 async fn a_chunk_is_cut_though_more_is_kept_of_its_vehicle(store: TestStore) {
     let track = stand(&store).await;
     let begin = 4 * DAY;
-    let rows = (0..12).map(|n| row(fix(begin + n * DAY / 6), Standing::Fresh)).collect();
+    let rows = (0..12).map(|n| row(fix(begin + n * DAY / 6), Freshness::Fresh)).collect();
     commit(&track, vec![write(rows)]).await;
     track.save_states().await.expect("saved");
     // Events are kept for a shorter time than positions.
@@ -180,8 +180,8 @@ async fn a_chunk_is_cut_though_more_is_kept_of_its_vehicle(store: TestStore) {
 
 async fn single_fixes_go_too(store: TestStore) {
     let track = stand(&store).await;
-    let late = |seconds| row(fix(seconds), Standing::Recheck { late: true });
-    commit(&track, vec![write(vec![row(fix(100), Standing::Fresh), late(10), late(20), late(90)])]).await;
+    let late = |seconds| row(fix(seconds), Freshness::Recheck { late: true });
+    commit(&track, vec![write(vec![row(fix(100), Freshness::Fresh), late(10), late(20), late(90)])]).await;
     store.db.write().sql("update vehicle_state set dirty_from = null").run().await.expect("clean");
     keep(&track, 20).await;
     let past = Timeline::Positions.vehicles_with_past(&store.db, ORGANIZATION, at(20)).await.expect("read");

@@ -4,7 +4,7 @@ use waypost::store::track::Track;
 use waypost_actors::model::{EventStatus, Fix, Place, Timestamp};
 use waypost_actors::ports::{Slice, TrackStore};
 use waypost_actors::tracking::{
-    Checkpoint, Correction, Mark, PositionRow, Quarantine, RecordKind, Standing, VehicleState,
+    Checkpoint, Correction, Freshness, Mark, PositionRow, Quarantine, RecordKind, VehicleState,
 };
 use waypost_test_support::{TestStore, for_each_engine};
 
@@ -23,7 +23,7 @@ for_each_engine!(
 fn nth_fix(number: usize, second: i64) -> PositionRow {
     let mut fix = fix(second);
     fix.place.latitude += number as f64 / 1e5;
-    row(fix, Standing::Fresh)
+    row(fix, Freshness::Fresh)
 }
 
 async fn read(track: &Track) -> Slice {
@@ -59,12 +59,12 @@ async fn a_slice_never_splits_an_instant(store: TestStore) {
 
 async fn a_slice_has_what_counts(store: TestStore) {
     let track = stand(&store).await;
-    let why = |second, quarantine| PositionRow { quarantine, ..row(fix(second), Standing::Fresh) };
+    let why = |second, quarantine| PositionRow { quarantine, ..row(fix(second), Freshness::Fresh) };
     let full = Fix { speed_kmh: Some(3.5), ignition: Some(false), ..fix(30) };
     let mut written = write(vec![
         why(10, None),
         why(20, Some(Quarantine::Accuracy)),
-        row(full, Standing::Fresh),
+        row(full, Freshness::Fresh),
         why(40, Some(Quarantine::OutOfService)),
         why(50, Some(Quarantine::Speed)),
         why(60, Some(Quarantine::Future)),
@@ -95,16 +95,16 @@ async fn a_slice_begins_with_fixes_as_they_are_stored_by_now(store: TestStore) {
     let track = stand(&store).await;
     let mut kept = checkpoint(20, 10);
     kept.state.suspect = Some(Box::new(fix(20)));
-    let mut written = write(vec![row(fix(10), Standing::Fresh), row(fix(20), Standing::Fresh)]);
+    let mut written = write(vec![row(fix(10), Freshness::Fresh), row(fix(20), Freshness::Fresh)]);
     written.effects.checkpoints = vec![kept.clone()];
     written.effects.late = Some(mark(30, 30));
     commit(&track, vec![written]).await;
     let again = |second| Fix { odometer_km: Some(second as f64), ..fix(second) };
     let elsewhere = Fix { place: Place::new(30.0, -97.75), odometer_km: Some(7.0), ..fix(10) };
     let rows = vec![
-        row(elsewhere, Standing::Recheck { late: false }),
-        row(again(10), Standing::Repeat),
-        row(again(20), Standing::Repeat),
+        row(elsewhere, Freshness::Recheck { late: false }),
+        row(again(10), Freshness::Repeat),
+        row(again(20), Freshness::Repeat),
     ];
     commit(&track, vec![write(rows)]).await;
     (kept.state.last, kept.state.suspect) = (Some(again(10)), Some(Box::new(again(20))));
@@ -129,7 +129,7 @@ fn evaluated(slice: &Slice) -> Correction {
 
 async fn a_server_that_dies_between_slices_goes_on(store: TestStore) {
     let mut track = stand(&store).await;
-    let rows = (0..4_500).map(|second| row(fix(second), Standing::Fresh)).collect();
+    let rows = (0..4_500).map(|second| row(fix(second), Freshness::Fresh)).collect();
     let mut written = write(rows);
     written.effects.records = (0..450).map(|n| exit(10_000 + n, 10 * n)).collect();
     written.effects.late = Some(mark(0, 0));

@@ -6,7 +6,7 @@ use waypost::store::time::Time;
 use waypost::store::track::Track;
 use waypost_actors::model::{EventStatus, Fix, OrganizationId, Origin, Timestamp, VehicleId};
 use waypost_actors::ports::{Committed, Counts, RecordLog, StoreError, TrackStore, VehicleWrite};
-use waypost_actors::tracking::{PositionRow, Quarantine, Record, Standing, VisitRow};
+use waypost_actors::tracking::{Freshness, PositionRow, Quarantine, Record, VisitRow};
 use waypost_actors::watch::Audience;
 use waypost_test_support::{Engine, TestStore, for_each_engine};
 
@@ -31,7 +31,7 @@ for_each_engine!(
 
 async fn a_batch_is_read_back_as_it_was_written(store: TestStore) {
     let track = stand(&store).await;
-    let mut written = write(vec![row(fix(0), Standing::Fresh), row(fix(10), Standing::Fresh)]);
+    let mut written = write(vec![row(fix(0), Freshness::Fresh), row(fix(10), Freshness::Fresh)]);
     let events = [entry(1, 0), exit(2, 10)];
     written.effects.records = events.to_vec();
     let visit = VisitRow {
@@ -63,8 +63,8 @@ async fn a_batch_is_read_back_as_it_was_written(store: TestStore) {
 
 async fn a_new_late_fix_marks_its_vehicle_and_a_repeated_one_does_not(store: TestStore) {
     let track = stand(&store).await;
-    let late = |seconds| row(fix(seconds), Standing::Recheck { late: true });
-    let fresh = |seconds| row(fix(seconds), Standing::Fresh);
+    let late = |seconds| row(fix(seconds), Freshness::Recheck { late: true });
+    let fresh = |seconds| row(fix(seconds), Freshness::Fresh);
     track.commit(&batch(vec![write(vec![fresh(0), fresh(100)])])).await.expect("committed");
     track.commit(&batch(vec![write(vec![late(0), late(100)])])).await.expect("committed");
     assert_eq!(dirty_from(&store).await, None, "both were stored before");
@@ -84,10 +84,10 @@ async fn a_new_late_fix_marks_its_vehicle_and_a_repeated_one_does_not(store: Tes
 
 async fn a_quarantine_is_lifted(store: TestStore) {
     let track = stand(&store).await;
-    let suspect = PositionRow { quarantine: Some(Quarantine::Speed), ..row(fix(0), Standing::Fresh) };
+    let suspect = PositionRow { quarantine: Some(Quarantine::Speed), ..row(fix(0), Freshness::Fresh) };
     track.commit(&batch(vec![write(vec![suspect])])).await.expect("committed");
     assert_eq!(quarantine_at(&store, 0).await, Some(Quarantine::Speed));
-    let mut confirming = write(vec![row(fix(10), Standing::Fresh)]);
+    let mut confirming = write(vec![row(fix(10), Freshness::Fresh)]);
     confirming.effects.confirmed = vec![fix(0)];
     track.commit(&batch(vec![confirming])).await.expect("committed");
     assert_eq!((quarantine_at(&store, 0).await, stored(&store).await), (None, 2));
@@ -95,7 +95,7 @@ async fn a_quarantine_is_lifted(store: TestStore) {
 
 async fn events_are_numbered_without_gaps(store: TestStore) {
     let track = stand(&store).await;
-    let mut writes: Vec<_> = (0..3).map(|n| write(vec![row(fix(n), Standing::Fresh)])).collect();
+    let mut writes: Vec<_> = (0..3).map(|n| write(vec![row(fix(n), Freshness::Fresh)])).collect();
     for (write, n) in writes.iter_mut().zip([1, 3, 5]) {
         // Whatever they bring as a number, it is given here.
         write.effects.records =
@@ -110,12 +110,12 @@ async fn events_are_numbered_without_gaps(store: TestStore) {
 
 async fn a_repeated_event_is_neither_numbered_nor_told(store: TestStore) {
     let track = stand(&store).await;
-    let mut first = write(vec![row(fix(0), Standing::Fresh)]);
+    let mut first = write(vec![row(fix(0), Freshness::Fresh)]);
     first.effects.records = vec![entry(1, 0)];
     track.commit(&batch(vec![first])).await.expect("committed");
     let again = Record { id: entry(1, 0).id, ..entry(2, 10) };
     let (mut second, mut third) =
-        (write(vec![row(fix(10), Standing::Fresh)]), write(vec![row(fix(20), Standing::Fresh)]));
+        (write(vec![row(fix(10), Freshness::Fresh)]), write(vec![row(fix(20), Freshness::Fresh)]));
     second.effects.records = vec![again.clone(), entry(2, 10)];
     third.effects.records = vec![entry(2, 10), entry(3, 20)];
     let committed = track.commit(&batch(vec![second, third])).await.expect("committed all the same");
@@ -127,12 +127,12 @@ async fn a_repeated_event_is_neither_numbered_nor_told(store: TestStore) {
 
 async fn an_event_that_was_taken_back_and_happens_again_is_active_again(store: TestStore) {
     let track = stand(&store).await;
-    let mut first = write(vec![row(fix(0), Standing::Fresh)]);
+    let mut first = write(vec![row(fix(0), Freshness::Fresh)]);
     first.effects.records = vec![entry(1, 0), entry(2, 5)];
     track.commit(&batch(vec![first])).await.expect("committed");
     let retracted = "update records set status = 'retracted', revision = 4 where sequence = 1";
     store.db.write().sql(retracted).run().await.expect("written");
-    let mut second = write(vec![row(fix(10), Standing::Fresh)]);
+    let mut second = write(vec![row(fix(10), Freshness::Fresh)]);
     let again = told_as(entry(1, 0), |detail| detail.time_uncertainty_seconds = 7.0);
     second.effects.records = vec![entry(2, 5), again.clone()];
     let committed = track.commit(&batch(vec![second])).await.expect("committed");
@@ -146,7 +146,7 @@ async fn an_event_that_was_taken_back_and_happens_again_is_active_again(store: T
 async fn a_server_that_was_taken_over_cannot_commit(store: TestStore) {
     let first = stand(&store).await;
     let second = Track::take_over(store.db.clone(), store.db.clone()).await.expect("taken over");
-    let some = batch(vec![write(vec![row(fix(0), Standing::Fresh)])]);
+    let some = batch(vec![write(vec![row(fix(0), Freshness::Fresh)])]);
     assert!(matches!(first.commit(&some).await, Err(StoreError::TakenOver)));
     assert!(matches!(first.reread(&[VEHICLE], 1).await, Err(StoreError::TakenOver)));
     assert_eq!(stored(&store).await, 0);
@@ -156,7 +156,7 @@ async fn a_server_that_was_taken_over_cannot_commit(store: TestStore) {
 
 async fn a_batch_of_thousands_is_one_transaction(store: TestStore) {
     let track = stand(&store).await;
-    let rows = (0..5_000).map(|second| row(fix(second), Standing::Fresh)).collect();
+    let rows = (0..5_000).map(|second| row(fix(second), Freshness::Fresh)).collect();
     let mut written = write(rows);
     written.effects.records = (1..=1_000).map(|sequence| entry(sequence, sequence)).collect();
     let committed = track.commit(&batch(vec![written])).await.expect("committed");
@@ -167,7 +167,7 @@ async fn a_batch_of_thousands_is_one_transaction(store: TestStore) {
 
 async fn what_is_held_to_be_new_and_is_stored_does_not_fail_its_batch(store: TestStore) {
     let track = stand(&store).await;
-    let fresh = |seconds| row(fix(seconds), Standing::Fresh);
+    let fresh = |seconds| row(fix(seconds), Freshness::Fresh);
     track.commit(&batch(vec![write(vec![fresh(0), fresh(10)])])).await.expect("committed");
     let mut again = write(vec![fresh(10), fresh(20)]);
     again.effects.records = vec![entry(1, 20)];
@@ -180,7 +180,7 @@ async fn states_of_new_vehicles_and_of_known_ones_are_put_together(store: TestSt
     let track = stand(&store).await;
     let of = |number: u128, seconds| VehicleWrite {
         vehicle_id: VehicleId(Uuid::from_u128(number)),
-        ..write(vec![row(fix(seconds), Standing::Fresh)])
+        ..write(vec![row(fix(seconds), Freshness::Fresh)])
     };
     track.commit(&batch(vec![of(101, 0), of(102, 0)])).await.expect("committed");
     let mixed: Vec<VehicleWrite> = vec![of(102, 10), of(103, 10), of(104, 10)];
@@ -195,16 +195,16 @@ async fn states_of_new_vehicles_and_of_known_ones_are_put_together(store: TestSt
 async fn fixes_of_any_year_find_their_place(store: TestStore) {
     let track = stand(&store).await;
     let old = Fix { recorded_at: Timestamp::parse("1901-12-13T20:45:52Z").expect("valid"), ..fix(0) };
-    let rows = vec![row(old, Standing::Fresh), row(fix(0), Standing::Fresh)];
+    let rows = vec![row(old, Freshness::Fresh), row(fix(0), Freshness::Fresh)];
     track.commit(&batch(vec![write(rows)])).await.expect("committed");
     track.save_states().await.expect("saved");
     // A week whose partition is made after its fixes came takes them over.
     make_partitions(&store.db, at(0)).await.expect("made");
     make_partitions(&store.db, at(0)).await.expect("made again");
-    track.commit(&batch(vec![write(vec![row(fix(60), Standing::Fresh)])])).await.expect("committed");
+    track.commit(&batch(vec![write(vec![row(fix(60), Freshness::Fresh)])])).await.expect("committed");
     track.save_states().await.expect("saved");
     assert_eq!(stored(&store).await, 3);
-    let repeated = write(vec![row(fix(0), Standing::Recheck { late: true })]);
+    let repeated = write(vec![row(fix(0), Freshness::Recheck { late: true })]);
     let committed = track.commit(&batch(vec![repeated])).await.expect("committed");
     assert_eq!(committed[0].counts, Counts { stored: 0, duplicates: 1 });
     if store.engine() == Engine::Postgres {

@@ -9,7 +9,7 @@ use waypost::store::lock;
 use waypost::store::open::{Location, OpenError, Options, migrate, open, open_and_migrate};
 use waypost::store::sql::{Db, Engine};
 use waypost::store::time::Time;
-use waypost::store::transfer::{Moved, TransferError, transfer};
+use waypost::store::transfer::{TableSum, TransferError, transfer};
 use waypost_actors::model::Timestamp;
 use waypost_test_support::{TestStore, run};
 
@@ -49,7 +49,7 @@ impl Sides {
         }
     }
 
-    async fn transfer(&self) -> Result<Vec<Moved>, TransferError> {
+    async fn transfer(&self) -> Result<Vec<TableSum>, TransferError> {
         transfer(self.directory.path(), self.url(), at(0), |_| {}).await
     }
 
@@ -228,7 +228,7 @@ fn a_difference_that_nobody_expected_moves_nothing() {
 
         execute(&target, &["drop trigger spoil on zone"]).await;
         let moved = sides.transfer().await.expect("moved");
-        for Moved { table, sum } in moved {
+        for TableSum { table, sum } in moved {
             let count = format!("select count(*) from {table}");
             let rows: i64 = target.read().sql(AssertSqlSafe(count)).scalar().await.expect("counted");
             assert_eq!(u64::try_from(rows), Ok(sum.rows), "{table}");

@@ -51,6 +51,9 @@ function clockAt(instant: Instant): string {
   return `${found["year"]?.padStart(4, "0")}-${found["month"]}-${found["day"]}T${found["hour"]}:${found["minute"]}:${found["second"]}`;
 }
 
+/** What `<input type="datetime-local">` has for an instant. */
+export const localTime = (instant: Instant): string => clockAt(instant);
+
 /** A day as `<input type="date">` has it. */
 export const dayOf = (instant: Instant): string => clockAt(instant).slice(0, 10);
 

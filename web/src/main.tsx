@@ -8,6 +8,7 @@ import "./styles/map.css";
 import "./styles/vehicle.css";
 import "./styles/replay.css";
 import "./styles/forms.css";
+import "./styles/palette.css";
 
 import { render } from "preact";
 

@@ -7,6 +7,7 @@ import { manage } from "./strings_manage";
 export const strings = {
   product: "Waypost",
   navigation: "Main",
+  manageMenu: "Manage",
   skip: "Skip to content",
   signIn: {
     title: "Sign in",
@@ -37,7 +38,16 @@ export const strings = {
     since: (span: string) => `for ${span}`,
   },
   theme: { label: "Colours", auto: "As the system", light: "Light", dark: "Dark" },
-  organization: { label: "Organization", none: "There is no active organization yet. Create one with POST /v1/organizations." },
+  organization: {
+    label: "Organization",
+    none: "There is no active organization yet",
+    noneNext: "It begins with its activation.",
+    first: "The first organization",
+    firstText: "Vehicles, fences and people belong to an organization. Its administrator gets a letter with a link to choose a password.",
+    create: "Create and activate",
+    contactEmail: "Contact e-mail",
+    admin: "Its administrator",
+  },
   live: {
     title: "Live",
     map: "Map",
@@ -56,7 +66,8 @@ export const strings = {
     search: "Search vehicles",
     searchHint: "Name or plate",
     empty: "No vehicle has reported yet",
-    emptyNext: "Create a vehicle with its tracker under Vehicles, and let it report: the page shows the token and a line to try.",
+    emptyNext: "A new vehicle with its tracker shows a token, a line to try, and a code that makes a phone report.",
+    toTracker: "Connect its tracker",
     none: "No vehicle is like that",
     noneNext: "Search for less, or show all.",
     name: "Vehicle",
@@ -107,6 +118,7 @@ export const strings = {
     unknownMaker: "Tiles of this server",
     canvas: "Map, moved by arrow keys",
     fit: "Show all",
+    copyPlace: (place: string) => `Copy ${place}`,
     follow: "Follow",
   },
   detail: {
@@ -171,6 +183,19 @@ export const strings = {
     crossing: { entry: (fence: string) => `Entered ${fence}`, exit: (fence: string) => `Left ${fence}`, dwell: (fence: string) => `Stayed in ${fence}` },
     tank: { refuel: (volume: string) => `Refuelled ${volume}`, drain: (volume: string) => `Lost ${volume}` },
     summary: (fixes: number, way: string) => `${count(fixes, "position")}, ${way}`,
+  },
+  palette: {
+    title: "Go to",
+    open: "Search",
+    key: "Ctrl K",
+    hint: "Vehicle, plate, driver, fence, command, or 59.33, 18.06",
+    found: "Found",
+    nothing: "Nothing is like that",
+    view: "View",
+    command: "Command",
+    vehicle: "Vehicle",
+    fence: "Fence",
+    driver: "Driver",
   },
   manage,
   view: {

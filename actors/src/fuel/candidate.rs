@@ -162,7 +162,8 @@ impl<'a, 'w> Slope<'a, 'w> {
         let (old, new) = windows.middle(before.clone()).zip(windows.middle(after.clone()))?;
         let mut slope = Self { windows, start, end, old, new, noise: 0.0 };
         let mut variance = windows.variance(before.clone(), old) + windows.variance(after.clone(), new);
-        let drove = |cells: Range<usize>| windows.cells[cells].iter().any(|cell| cell.way.may_have_moved());
+        let drove =
+            |cells: Range<usize>| windows.cells[cells].iter().any(|cell| cell.travel.may_have_moved());
         if !slope.in_one_place() || drove(before.clone()) || drove(after.clone()) {
             variance = slope.lean(before, old, wander, tank) + slope.lean(after, new, wander, tank);
         }
@@ -172,7 +173,7 @@ impl<'a, 'w> Slope<'a, 'w> {
 
     /// The variance of a plateau compared with one of another place, where the tank leans differently.
     fn lean(&self, cells: Range<usize>, found: Robust, wander: Wander, tank: &Tank) -> f64 {
-        let drove = self.windows.cells[cells.clone()].iter().any(|cell| cell.way.may_have_moved());
+        let drove = self.windows.cells[cells.clone()].iter().any(|cell| cell.travel.may_have_moved());
         if drove {
             let deviation = found.deviation.max(wander.driving_liters(tank));
             self.windows.variance(cells, Robust { deviation, ..found })
@@ -187,7 +188,7 @@ impl<'a, 'w> Slope<'a, 'w> {
         !self.moved() && (stayed || !self.is_silent())
     }
 
-    /// The cells of the slope, each with the way to it.
+    /// The cells of the slope, each with the travel up to it.
     fn between(&self) -> Range<usize> {
         self.start + 1..self.end + 1
     }
@@ -197,11 +198,11 @@ impl<'a, 'w> Slope<'a, 'w> {
     }
 
     fn moved(&self) -> bool {
-        self.windows.cells[self.between()].iter().any(|cell| cell.way.moved)
+        self.windows.cells[self.between()].iter().any(|cell| cell.travel.moved)
     }
 
     fn meters(&self) -> Option<f64> {
-        self.windows.cells[self.between()].iter().map(|cell| cell.way.meters).sum()
+        self.windows.cells[self.between()].iter().map(|cell| cell.travel.meters).sum()
     }
 
     /// The confidence that this is a refuel, if it is one: a rise beyond noise, around a stop.
@@ -209,7 +210,7 @@ impl<'a, 'w> Slope<'a, 'w> {
         let least = least_change(tank).max(self.noise);
         let rise = self.new.level - self.old.level;
         let pumped =
-            self.windows.cells[self.between()].iter().map(|cell| cell.way.still_seconds).sum::<f64>();
+            self.windows.cells[self.between()].iter().map(|cell| cell.travel.still_seconds).sum::<f64>();
         let can_be = self.stop_seconds() >= MIN_STOP_SECONDS && rise <= pumped * MAX_REFUEL_LITERS_PER_SECOND;
         let counts = rise >= least && can_be;
         counts.then(|| confidence(rise / least) * self.motion_factor())
@@ -224,7 +225,7 @@ impl<'a, 'w> Slope<'a, 'w> {
         let least = least_change(tank).max(self.noise);
         let fast = fall / hours >= MIN_DRAIN_LITERS_PER_HOUR;
         let unwatched = self.is_silent() && self.meters().is_some_and(|meters| meters < SAME_PLACE_METERS);
-        let stood = !self.moved() && !cells[self.start].way.moved;
+        let stood = !self.moved() && !cells[self.start].travel.moved;
         if fall < least || !stood || !(fast || unwatched) {
             return None;
         }
@@ -235,14 +236,14 @@ impl<'a, 'w> Slope<'a, 'w> {
     /// Seconds the vehicle may have stood without a break, around and within the slope.
     fn stop_seconds(&self) -> f64 {
         let cells = self.windows.cells;
-        let earlier = (1..=self.start).rev().take_while(|cell| !cells[*cell].way.moved);
-        let later = (self.end + 1..cells.len()).take_while(|cell| !cells[*cell].way.moved);
-        let around = earlier.chain(later).map(|cell| cells[cell].way.still_seconds).sum::<f64>();
-        around + cells[self.between()].iter().map(|cell| cell.way.still_seconds).sum::<f64>()
+        let earlier = (1..=self.start).rev().take_while(|cell| !cells[*cell].travel.moved);
+        let later = (self.end + 1..cells.len()).take_while(|cell| !cells[*cell].travel.moved);
+        let around = earlier.chain(later).map(|cell| cells[cell].travel.still_seconds).sum::<f64>();
+        around + cells[self.between()].iter().map(|cell| cell.travel.still_seconds).sum::<f64>()
     }
 
     fn motion(&self) -> FuelMotion {
-        let known = self.windows.cells[self.between()].iter().all(|cell| cell.way.known);
+        let known = self.windows.cells[self.between()].iter().all(|cell| cell.travel.known);
         if known && (self.in_one_place() || !self.is_silent()) {
             FuelMotion::Stopped
         } else {
@@ -263,12 +264,12 @@ fn confidence(times_least: f64) -> f64 {
 /// The standing cells at the end of `cells`, if there are enough of them: in a standing vehicle the tank does not
 /// slosh, and leans as it does afterwards.
 fn standing_end(windows: &Windows<'_>, cells: Range<usize>) -> Range<usize> {
-    let standing = cells.clone().rev().take_while(|cell| !windows.cells[*cell].way.moved).count();
+    let standing = cells.clone().rev().take_while(|cell| !windows.cells[*cell].travel.moved).count();
     if standing >= MIN_CELLS { cells.end - standing..cells.end } else { cells }
 }
 
 /// The standing cells at the start of `cells`, if there are enough of them.
 fn standing_start(windows: &Windows<'_>, cells: Range<usize>) -> Range<usize> {
-    let standing = cells.clone().take_while(|cell| !windows.cells[*cell].way.moved).count();
+    let standing = cells.clone().take_while(|cell| !windows.cells[*cell].travel.moved).count();
     if standing >= MIN_CELLS { cells.start..cells.start + standing } else { cells }
 }

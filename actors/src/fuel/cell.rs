@@ -19,7 +19,7 @@ const MAY_HIDE_A_STOP_SECONDS: f64 = 120.0;
 /// What happened between two levels.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Way {
+pub(super) struct Travel {
     /// Seconds in which the vehicle may have stood.
     pub(super) still_seconds: f64,
     /// Whether it moved at any time.
@@ -30,13 +30,13 @@ pub(super) struct Way {
     pub(super) meters: Option<f64>,
 }
 
-impl Default for Way {
+impl Default for Travel {
     fn default() -> Self {
         Self { still_seconds: 0.0, moved: false, known: false, meters: Some(0.0) }
     }
 }
 
-impl Way {
+impl Travel {
     /// Advances from a reading to the next one.
     pub(super) fn proceed(
         &mut self,
@@ -78,7 +78,7 @@ pub(super) struct Cell {
     /// The median of its readings.
     pub(super) liters: f64,
     /// From the last reading of the previous cell to its own last one.
-    pub(super) way: Way,
+    pub(super) travel: Travel,
     /// Where its last reading was.
     pub(super) place: Option<Place>,
 }
@@ -92,7 +92,7 @@ impl From<Packed> for Cell {
             from: Timestamp::from_micros(from),
             to: Timestamp::from_micros(to),
             liters,
-            way: Way { still_seconds, moved, known, meters },
+            travel: Travel { still_seconds, moved, known, meters },
             place: place.map(|(latitude, longitude)| Place::new(latitude, longitude)),
         }
     }
@@ -100,7 +100,7 @@ impl From<Packed> for Cell {
 
 impl From<Cell> for Packed {
     fn from(cell: Cell) -> Self {
-        let Way { still_seconds, moved, known, meters } = cell.way;
+        let Travel { still_seconds, moved, known, meters } = cell.travel;
         let place = cell.place.map(|place| (place.latitude, place.longitude));
         (cell.from.as_micros(), cell.to.as_micros(), cell.liters, still_seconds, moved, known, meters, place)
     }
@@ -113,13 +113,14 @@ pub(super) struct OpenCell {
     from: Timestamp,
     pub(super) to: Timestamp,
     levels: Vec<f64>,
-    way: Way,
+    #[serde(rename = "way")]
+    travel: Travel,
     place: Option<Place>,
 }
 
 impl OpenCell {
-    pub(super) fn begin(reading: &Reading, liters: f64, way: Way) -> Self {
-        Self { from: reading.at, to: reading.at, levels: vec![liters], way, place: reading.place }
+    pub(super) fn begin(reading: &Reading, liters: f64, travel: Travel) -> Self {
+        Self { from: reading.at, to: reading.at, levels: vec![liters], travel, place: reading.place }
     }
 
     /// Whether a reading of this instant belongs to it.
@@ -127,18 +128,18 @@ impl OpenCell {
         at.as_micros().div_euclid(CELL_MICROS) == self.from.as_micros().div_euclid(CELL_MICROS)
     }
 
-    pub(super) fn add(&mut self, reading: &Reading, liters: f64, way: Way) {
+    pub(super) fn add(&mut self, reading: &Reading, liters: f64, travel: Travel) {
         if self.levels.len() < MAX_LEVELS {
             self.levels.push(liters);
         }
         self.to = reading.at;
-        self.way.add(way);
+        self.travel.add(travel);
         self.place = reading.place.or(self.place);
     }
 
     /// The cell as it stands now, closed.
     pub(super) fn closed(&self) -> Option<Cell> {
         let liters = median(&mut self.levels.clone())?;
-        Some(Cell { from: self.from, to: self.to, liters, way: self.way, place: self.place })
+        Some(Cell { from: self.from, to: self.to, liters, travel: self.travel, place: self.place })
     }
 }

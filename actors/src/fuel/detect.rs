@@ -74,7 +74,7 @@ fn judge(state: &mut FuelState, tank: &Tank, certain: &mut Vec<Candidate>) {
         }
         state.next += 1;
         if let Some(found) = found {
-            settle(&mut state.held, found, certain);
+            hold_or_merge(&mut state.held, found, certain);
         }
     }
 }
@@ -85,7 +85,7 @@ fn longer(run: Run, edge: usize, change: f64) -> Run {
 }
 
 /// Handles a change after the one that is held: it may be the rest of it, its return, or another change.
-fn settle(held: &mut Option<Candidate>, found: Candidate, certain: &mut Vec<Candidate>) {
+fn hold_or_merge(held: &mut Option<Candidate>, found: Candidate, certain: &mut Vec<Candidate>) {
     let Some(before) = held.take() else {
         *held = Some(found);
         return;

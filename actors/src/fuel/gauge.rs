@@ -163,10 +163,10 @@ impl Gauge {
     ) -> Gauged {
         let calibration = Calibration::in_force_at(versions, fix.recorded_at);
         let sensor = calibration.and_then(|version| version.sensor.as_ref());
-        let said = read(fix, sensor);
+        let interpreted = read(fix, sensor);
         let reading = Reading {
             at: fix.recorded_at,
-            level_liters: said.and_then(|(_, said)| said.level_liters),
+            level_liters: interpreted.and_then(|(_, interpreted)| interpreted.level_liters),
             speed_kmh: fix.speed_kmh,
             ignition: fix.ignition,
             place: Some(fix.place),
@@ -182,8 +182,15 @@ impl Gauge {
         let version = tank.map(|tank| tank.version);
         // At the step to a new version, the events that became certain belong to the old one.
         let of = before.or(version).unwrap_or_default();
-        let row = said.map(|(unit, said)| {
-            self.row(fix, unit, said, sensor, calibration.map(|version| version.version), tank.as_ref())
+        let row = interpreted.map(|(unit, interpreted)| {
+            self.row(
+                fix,
+                unit,
+                interpreted,
+                sensor,
+                calibration.map(|version| version.version),
+                tank.as_ref(),
+            )
         });
         let events = events.into_iter().map(|event| (rounded(event), of)).collect();
         Gauged { row, events, tank: tank.unwrap_or(Tank::UNKNOWN) }
@@ -193,25 +200,26 @@ impl Gauge {
         &mut self,
         fix: &Fix,
         unit: FuelUnit,
-        said: Interpreted,
+        interpreted: Interpreted,
         sensor: Option<&Sensor>,
         calibration_version: Option<i64>,
         tank: Option<&Tank>,
     ) -> FuelRow {
         // Without a tank nothing is smoothed.
-        let level =
-            tank.map_or(said.level_liters, |tank| self.detector.level_liters(tank)).map(to_thousandths);
+        let level = tank
+            .map_or(interpreted.level_liters, |tank| self.detector.level_liters(tank))
+            .map(to_thousandths);
         let share = |liters: f64| Some(to_thousandths(liters / sensor?.tank_capacity_liters * FULL_PERCENT));
-        let bare = (unit == FuelUnit::Percent && sensor.is_none()).then_some(said.raw_value);
+        let bare = (unit == FuelUnit::Percent && sensor.is_none()).then_some(interpreted.raw_value);
         let percent = level.and_then(share).or(bare.filter(|percent| (0.0..=FULL_PERCENT).contains(percent)));
         self.now = FuelNow {
             recorded_at: fix.recorded_at,
-            quality: said.quality,
+            quality: interpreted.quality,
             level_liters: level,
             level_percent: percent,
-            counter_liters: said.counter_liters.or(self.now.counter_liters),
+            counter_liters: interpreted.counter_liters.or(self.now.counter_liters),
         };
-        let has_level = said.level_liters.is_some();
+        let has_level = interpreted.level_liters.is_some();
         FuelRow {
             recorded_at: fix.recorded_at,
             received_at: fix.received_at,
@@ -221,12 +229,12 @@ impl Gauge {
             ignition: fix.ignition,
             distance_meters: self.meters_since_row.replace(0.0).map(to_thousandths),
             unit,
-            raw_value: said.raw_value,
-            level_raw_liters: said.level_liters.map(to_thousandths),
+            raw_value: interpreted.raw_value,
+            level_raw_liters: interpreted.level_liters.map(to_thousandths),
             level_liters: level.filter(|_| has_level),
             level_percent: percent.filter(|_| has_level || bare.is_some()),
-            counter_liters: said.counter_liters,
-            quality: said.quality,
+            counter_liters: interpreted.counter_liters,
+            quality: interpreted.quality,
             calibration_version,
         }
     }

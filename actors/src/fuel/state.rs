@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::candidate::Candidate;
-use super::cell::{Cell, OpenCell, Way};
+use super::cell::{Cell, OpenCell, Travel};
 use super::edges::Run;
 use super::event::FuelEvent;
 use super::reading::Reading;
@@ -28,7 +28,8 @@ pub struct FuelState {
     pub(super) version: Option<i64>,
     last: Option<Last>,
     /// What happened since the newest level.
-    way: Way,
+    #[serde(rename = "way")]
+    travel: Travel,
     open: Option<OpenCell>,
     /// The newest closed cells, in order.
     pub(super) cells: Vec<Cell>,
@@ -94,7 +95,7 @@ impl FuelState {
         let moving = reading.moving(seconds);
         let before = self.last.map_or(moving, |last| last.moving);
         let meters = if self.last.is_none() { Some(0.0) } else { reading.distance_meters };
-        self.way.proceed(before, moving, seconds, meters);
+        self.travel.proceed(before, moving, seconds, meters);
         self.last = Some(Last { at: reading.at, moving });
         true
     }
@@ -102,13 +103,13 @@ impl FuelState {
     /// Takes in the level of the newest reading, if it has one. Returns the cell that it closes.
     pub(super) fn take(&mut self, reading: &Reading) -> Option<Cell> {
         let liters = reading.level_liters.filter(|liters| liters.is_finite())?;
-        let way = std::mem::take(&mut self.way);
+        let travel = std::mem::take(&mut self.travel);
         match &mut self.open {
             Some(open) if open.holds(reading.at) => {
-                open.add(reading, liters, way);
+                open.add(reading, liters, travel);
                 None
             }
-            open => open.replace(OpenCell::begin(reading, liters, way)).and_then(|full| full.closed()),
+            open => open.replace(OpenCell::begin(reading, liters, travel)).and_then(|full| full.closed()),
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct Wander {
 impl Wander {
     /// Learns from the step between a cell and the next.
     pub(super) fn learn(&mut self, before: &Cell, cell: &Cell, tank: &Tank) {
-        if !(before.way.may_have_moved() && cell.way.may_have_moved())
+        if !(before.travel.may_have_moved() && cell.travel.may_have_moved())
             || cell.from.seconds_since(before.to) > SILENCE_SECONDS
         {
             return;

@@ -53,7 +53,7 @@ pub(super) struct RasterizedCells<'s, 'a> {
     /// How the fence relates to the cells that need no closer look.
     pub(super) masks: Masks,
     /// Cells that need a closer look.
-    pub(super) unsettled: Mask,
+    pub(super) to_subdivide: Mask,
 }
 
 struct RasterizedPiece {
@@ -85,12 +85,12 @@ impl<'a> CellRasterizer<'a> {
         let inside = if self.has_more { 0 } else { in_all };
         let somewhere = pieces.iter().fold(0, |any, piece| any | piece.masks.inside | piece.masks.maybe);
         let edge = somewhere & !inside;
-        let unsettled = if block.cell_bits() > self.cell_bits { edge } else { 0 };
+        let to_subdivide = if block.cell_bits() > self.cell_bits { edge } else { 0 };
         RasterizedCells {
             rasterizer: self,
             pieces,
-            masks: Masks { inside, maybe: edge & !unsettled },
-            unsettled,
+            masks: Masks { inside, maybe: edge & !to_subdivide },
+            to_subdivide,
         }
     }
 }

@@ -48,13 +48,14 @@ impl Cover {
         if !new.is_empty() {
             self.holdings = self.holdings.iter().cloned().chain(new).collect();
         }
-        let divided = rasterized.iter().fold(0, |all, raster| all | raster.unsettled);
+        let divided = rasterized.iter().fold(0, |all, raster| all | raster.to_subdivide);
         self.divide(divided);
         if divided != 0 {
             let blocks = Arc::make_mut(&mut self.blocks);
             for cell in cells(divided) {
-                let unsettled = rasterized.iter().filter(|raster| raster.unsettled & (1 << cell) != 0);
-                let closer: Vec<CellRasterizer<'_>> = unsettled.map(|raster| raster.within(cell)).collect();
+                let to_subdivide = rasterized.iter().filter(|raster| raster.to_subdivide & (1 << cell) != 0);
+                let closer: Vec<CellRasterizer<'_>> =
+                    to_subdivide.map(|raster| raster.within(cell)).collect();
                 blocks[position(self.divided, cell)].insert_in(&block.within(cell), &closer);
             }
             // A closer look may find that nothing is there.

@@ -4,6 +4,7 @@
 //! it reads no clock and draws no random number.
 
 mod analytics;
+mod change;
 mod event;
 mod fence;
 mod fix;
@@ -13,6 +14,7 @@ mod time;
 mod vehicle;
 
 pub use analytics::{Analytics, Motion};
+pub use change::{Change, ChangeKind, ChangedResource};
 pub use event::{Cause, Event, EventFix, EventKind, EventStatus, Origin};
 pub use fence::{Circle, Fence, FenceVersion, MultiPolygon, Polygon, Ring, Rules, ShapeSpec};
 pub use fix::{Fix, FuelReading, Merged, Place};

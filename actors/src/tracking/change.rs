@@ -14,7 +14,7 @@ use crate::geofence::{FenceTimeline, PreparedVersion};
 use crate::model::{Cause, EventFix, Fix, Origin, Timestamp};
 
 /// A version of a fence that comes into force.
-type Change = (Timestamp, Arc<FenceTimeline>, usize);
+type DueVersion = (Timestamp, Arc<FenceTimeline>, usize);
 
 /// Brings a vehicle up to the present: every change since the newest entry of its timeline is settled against the
 /// last fix, each at its own instant. Without changes it does nothing, so it may be repeated; how often it runs
@@ -74,8 +74,8 @@ fn changes(
     last: &Fix,
     in_time: impl Fn(Timestamp) -> bool,
     context: &Context<'_>,
-) -> Vec<Change> {
-    let mut changes: Vec<Change> = Vec::new();
+) -> Vec<DueVersion> {
+    let mut changes: Vec<DueVersion> = Vec::new();
     let mut gather = |fence: &Arc<FenceTimeline>| {
         for (index, version) in fence.versions().iter().enumerate() {
             let Some(from) = version.effective_from.filter(|from| in_time(*from)) else { continue };

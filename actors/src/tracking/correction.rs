@@ -68,7 +68,11 @@ impl Corrected {
     #[must_use]
     pub fn live(&self, live: &VehicleState) -> VehicleState {
         match (&self.present, self.correction.until) {
-            (Some(present), _) => VehicleState { newest_stored: live.newest_stored, ..present.clone() },
+            (Some(present), _) => VehicleState {
+                newest_stored: live.newest_stored,
+                future: live.future.clone(),
+                ..present.clone()
+            },
             (None, Some(until)) => {
                 VehicleState { corrected_to: live.corrected_to.max(until), ..live.clone() }
             }

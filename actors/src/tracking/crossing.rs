@@ -6,7 +6,7 @@ use crate::model::{Fix, Timestamp};
 
 /// Which of several crossings counts: the last into a fence, the first out of it.
 #[derive(Clone, Copy)]
-pub(super) enum Which {
+pub(super) enum WhichCrossing {
     First,
     Last,
 }
@@ -18,14 +18,14 @@ pub(super) fn crossing(
     version: &PreparedVersion,
     before: &Fix,
     fix: &Fix,
-    which: Which,
+    which: WhichCrossing,
     not_before: Option<Timestamp>,
 ) -> Option<Crossing> {
     let seconds = fix.recorded_at.seconds_since(before.recorded_at);
     let shares = version.shape.crossings(before.place, fix.place);
     let share = *match which {
-        Which::First => shares.first(),
-        Which::Last => shares.last(),
+        WhichCrossing::First => shares.first(),
+        WhichCrossing::Last => shares.last(),
     }?;
     if seconds > version.rules.max_gap_seconds {
         return Some(at_fix(fix, seconds));
@@ -34,12 +34,12 @@ pub(super) fn crossing(
     let Some(earliest) = not_before.filter(|earliest| crossing.at < *earliest) else { return Some(crossing) };
     Some(match which {
         // It was already on its way in by then.
-        Which::Last => {
+        WhichCrossing::Last => {
             let at = earliest;
             Crossing { at, ..between(before, fix, at.seconds_since(before.recorded_at) / seconds) }
         }
         // By what is recorded, it was then still where the previous fix saw it, and has been on its way out since.
-        Which::First => {
+        WhichCrossing::First => {
             let left = fix.recorded_at.seconds_since(earliest);
             let at = earliest.plus_seconds(left * share);
             Crossing { at, uncertainty_seconds: left / 2.0, ..crossing }

@@ -12,11 +12,11 @@ use crate::model::{EventId, EventStatus, VisitId};
 pub struct Difference {
     /// Records to write over those stored under their ids, to number anew and to announce: retractions first, then
     /// new records and revisions in the order of the timeline. Their driver is not resolved yet.
-    pub told: Vec<Record>,
+    pub changed: Vec<Record>,
     /// Stored records that are still true, but were made at another point of the timeline: only their
     /// `confirmed_at` is written, and nothing is announced.
     pub moved: Vec<Record>,
-    /// Visits with a record that used to begin or end them and no longer does. Once `told` is written, such a visit
+    /// Visits with a record that used to begin or end them and no longer does. Once `changed` is written, such a visit
     /// gets the entry and exit of its active records; it is deleted if its entry is not active. It may have had
     /// another exit before, which a live path that knew less overwrote.
     pub undone: Vec<VisitId>,
@@ -29,16 +29,16 @@ pub struct Difference {
 /// a retracted record that holds again. A stored record that was not found again is retracted.
 #[must_use]
 pub fn diff(stored: &[Record], correction: &Correction) -> Difference {
-    let mut difference = Difference { told: retractions(stored, correction), ..Difference::default() };
+    let mut difference = Difference { changed: retractions(stored, correction), ..Difference::default() };
     let known: HashMap<EventId, &Record> = stored.iter().map(|record| (record.id, record)).collect();
     for record in &correction.records {
         match known.get(&record.id) {
-            None => difference.told.push(found_by(correction, record, 1, EventStatus::Active)),
+            None => difference.changed.push(found_by(correction, record, 1, EventStatus::Active)),
             // What follows the part stands, or is judged next: so does a stored end that lies there.
             Some(stored) if record.is_open() && has_ended_behind(stored, correction) => {}
             Some(stored) if !stored.tells_the_same(record) => {
                 let revision = stored.revision + 1;
-                difference.told.push(found_by(correction, record, revision, EventStatus::Active));
+                difference.changed.push(found_by(correction, record, revision, EventStatus::Active));
             }
             Some(stored) if stored.confirmed_at != record.confirmed_at => {
                 let moved = Record { confirmed_at: record.confirmed_at, ..(*stored).clone() };
@@ -47,7 +47,7 @@ pub fn diff(stored: &[Record], correction: &Correction) -> Difference {
             Some(_) => {}
         }
     }
-    let undone = difference.told.iter().filter_map(|record| {
+    let undone = difference.changed.iter().filter_map(|record| {
         let was = known.get(&record.id)?.geofence()?.visit_id;
         let is = record.geofence().map(|detail| detail.visit_id);
         (record.status == EventStatus::Retracted || is != Some(was)).then_some(was)

@@ -22,7 +22,7 @@ words!(
 
 /// What the engine knows of a row before the store has seen it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Freshness {
     /// In time, and newer than anything stored of this vehicle: it cannot be a duplicate.
     Fresh,
     /// It may be stored already; then the two are merged ([`Fix::merge`]), and if that changes what was judged,
@@ -46,7 +46,7 @@ pub struct PositionRow {
     /// Set when it was not evaluated.
     pub quarantine: Option<Quarantine>,
     /// What is known of it so far.
-    pub standing: Standing,
+    pub freshness: Freshness,
 }
 
 /// A stay as it stands after a step.

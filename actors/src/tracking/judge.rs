@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::analytics::Piece;
 use super::change::{self, settle};
 use super::context::Context;
-use super::crossing::{Which, at_fix, crossing};
+use super::crossing::{WhichCrossing, at_fix, crossing};
 use super::effects::Effects;
 use super::fuel;
 use super::identity::{Anchor, event_id};
@@ -233,7 +233,7 @@ impl Step<'_> {
     }
 
     fn entry_crossing(&self, before: &Fix, fix: &Fix, not_before: Option<Timestamp>) -> (Crossing, Cause) {
-        match crossing(self.version, before, fix, Which::Last, not_before) {
+        match crossing(self.version, before, fix, WhichCrossing::Last, not_before) {
             Some(crossing) => (crossing, Cause::Crossing),
             // Inside before too, and not held: the fence came into force over the vehicle's past.
             None if self.version.shape.covers(before.place) => (at_fix(fix, 0.0), change::began_by(self)),
@@ -244,7 +244,7 @@ impl Step<'_> {
     /// Not before the stay began or the fence changed: both may lie between the two fixes.
     fn exit_crossing(&self, stay: &Stay, before: &Fix, fix: &Fix) -> Crossing {
         let not_before = self.fence.last_change_until(fix.recorded_at).max(Some(stay.entered_at));
-        crossing(self.version, before, fix, Which::First, not_before)
+        crossing(self.version, before, fix, WhichCrossing::First, not_before)
             .unwrap_or_else(|| at_fix(fix, fix.recorded_at.seconds_since(before.recorded_at)))
     }
 }

@@ -1,4 +1,5 @@
-//! Whether a stay on its way out is over: the margin and the waiting time (docs/tracking.md §3).
+//! Whether a stay on its way out is over: the margin and the waiting time, which are the hysteresis of a fence
+//! (docs/tracking.md, "Entries and exits").
 
 use super::identity::Anchor;
 use super::standstill::Stance;

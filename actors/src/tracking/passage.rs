@@ -130,13 +130,13 @@ impl Step<'_> {
     fn may_infer(&self, before: &Fix, fix: &Fix) -> bool {
         let rules = &self.version.rules;
         // The version must have been in force on the whole way.
-        let settled =
+        let was_in_force =
             self.fence.in_force_at(before.recorded_at).is_some_and(|v| v.version == self.version.version)
                 && self.fence.last_change_until(fix.recorded_at) <= Some(before.recorded_at);
         self.version.active
             && rules.infer_passages
             && fix.recorded_at.seconds_since(before.recorded_at) <= rules.max_gap_seconds
-            && settled
+            && was_in_force
     }
 
     /// Whether the vehicle was out between two chords: for long enough, and beyond the margin halfway.

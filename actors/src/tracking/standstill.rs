@@ -18,11 +18,11 @@ const MOST_ACCURACY_METERS: f64 = 200.0;
 const FAR: f64 = 4.0;
 /// Several fixes in a row, each this many times its accuracy from the middle, are not noise.
 const AWAY: f64 = 2.3;
-/// The number of fixes in a row, over [`SETTLED_SECONDS`], that count as several; a middle of as many can be
+/// The number of fixes in a row, over [`TRUSTED_AFTER_SECONDS`], that count as several; a middle of as many can be
 /// trusted.
 const SEVERAL: u32 = 3;
 /// GPS errors last about a minute; what has lasted longer than this is no error. Seconds.
-const SETTLED_SECONDS: f64 = 120.0;
+const TRUSTED_AFTER_SECONDS: f64 = 120.0;
 /// The length of a stretch of the clock. The middle is that of this stretch and the previous one with fixes.
 /// Microseconds.
 const STRETCH_MICROS: i64 = 600_000_000;
@@ -129,15 +129,15 @@ pub(super) fn follow(
         *standstill = Standstill::begin(fix, reported, before.is_some());
         return Stance::FREE;
     };
-    let is_settled = known.is_settled(before.recorded_at);
+    let is_trusted = known.is_trusted(before.recorded_at);
     let stands = match reported {
         Some(kmh) if kmh >= MOVING_KMH => false,
         Some(_) if known.may_move => false,
-        None if known.may_move => known.settles(fix),
-        _ => known.holds(fix, is_settled),
+        None if known.may_move => known.has_stopped(fix),
+        _ => known.holds(fix, is_trusted),
     };
     if stands {
-        return Stance::Stands { middle: is_settled.then(|| known.middle()) };
+        return Stance::Stands { middle: is_trusted.then(|| known.middle()) };
     }
     let believes_held = known.is_open;
     let passes_on =
@@ -148,11 +148,11 @@ pub(super) fn follow(
     Stance::Moves { believes_held }
 }
 
-/// How far the newest fix is believed where something other than a fix changed: not if it contradicts a settled
+/// How far the newest fix is believed where something other than a fix changed: not if it contradicts a trusted
 /// stop.
 pub(super) fn stance(standstill: Option<&Standstill>, newest: &Fix) -> Stance {
-    let settled = standstill.filter(|known| known.is_settled(newest.recorded_at));
-    settled.map_or(Stance::FREE, |known| Stance::Stands { middle: Some(known.middle()) })
+    let trusted = standstill.filter(|known| known.is_trusted(newest.recorded_at));
+    trusted.map_or(Stance::FREE, |known| Stance::Stands { middle: Some(known.middle()) })
 }
 
 impl Standstill {
@@ -171,14 +171,14 @@ impl Standstill {
     }
 
     /// Whether its middle can be trusted. `newest`: when the newest fix was recorded.
-    fn is_settled(&self, newest: Timestamp) -> bool {
+    fn is_trusted(&self, newest: Timestamp) -> bool {
         let first = self.earlier.as_ref().unwrap_or(&self.latest);
         let fixes = self.latest.fixes + self.earlier.map_or(0, |earlier| earlier.fixes);
-        fixes >= SEVERAL && newest.seconds_since(first.at) >= SETTLED_SECONDS
+        fixes >= SEVERAL && newest.seconds_since(first.at) >= TRUSTED_AFTER_SECONDS
     }
 
     /// Whether a vehicle that reports no speed has not moved since the last half minute with fixes.
-    fn settles(&mut self, fix: &Fix) -> bool {
+    fn has_stopped(&mut self, fix: &Fix) -> bool {
         let seconds = fix.recorded_at.seconds_since(self.latest.at);
         let stands = glance(self.latest.at) < glance(fix.recorded_at)
             && seconds >= LEAST_GLANCE_SECONDS
@@ -191,13 +191,13 @@ impl Standstill {
     }
 
     /// Whether a standing vehicle still stands.
-    fn holds(&mut self, fix: &Fix, is_settled: bool) -> bool {
+    fn holds(&mut self, fix: &Fix, is_trusted: bool) -> bool {
         let (meters, accuracy) = (leg_meters(self.middle(), fix.place), accuracy_meters(fix));
         if meters > FAR * accuracy {
             return false;
         }
-        let is_away = is_settled && meters > AWAY * accuracy;
-        self.is_open = is_away || !is_settled;
+        let is_away = is_trusted && meters > AWAY * accuracy;
+        self.is_open = is_away || !is_trusted;
         if !is_away {
             self.away = None;
             self.add(fix);
@@ -205,7 +205,7 @@ impl Standstill {
         }
         let away = self.away.get_or_insert(Away { since: fix.recorded_at, fixes: 0 });
         away.fixes += 1;
-        away.fixes < SEVERAL || fix.recorded_at.seconds_since(away.since) < SETTLED_SECONDS
+        away.fixes < SEVERAL || fix.recorded_at.seconds_since(away.since) < TRUSTED_AFTER_SECONDS
     }
 
     fn add(&mut self, fix: &Fix) {
@@ -244,18 +244,18 @@ mod tests {
     use super::*;
 
     /// (seconds since a stretch of the clock began, metres east and north, km/h).
-    type Told = (i32, f64, Option<f64>);
+    type FixSpec = (i32, f64, Option<f64>);
 
-    fn fix((seconds, meters, speed_kmh): Told) -> Fix {
+    fn fix((seconds, meters, speed_kmh): FixSpec) -> Fix {
         let at = Timestamp::from_micros(1_700_000_400_000_000).plus_seconds(f64::from(seconds));
         let degrees = meters / 111_195.0;
         Fix { speed_kmh, ..Fix::new(at, at, Place::new(degrees, degrees)) }
     }
 
-    /// A letter per fix: `m`oves, `M`oves and the fixes held back are believed, `s`tands, `S`tands at a settled
+    /// A letter per fix: `m`oves, `M`oves and the fixes held back are believed, `s`tands, `S`tands at a trusted
     /// middle.
     fn stances(fixes: &[Fix]) -> (String, Option<Place>) {
-        let (mut standstill, mut before, mut settled_at) = (None, None, None);
+        let (mut standstill, mut before, mut middle_at) = (None, None, None);
         let letter = |fix: &Fix| {
             let stance = follow(&mut standstill, before.as_ref(), fix, Some(250.0));
             before = Some(*fix);
@@ -269,26 +269,26 @@ mod tests {
                 }
                 Stance::Stands { middle: None } => 's',
                 Stance::Stands { middle } => {
-                    settled_at = middle;
+                    middle_at = middle;
                     'S'
                 }
             }
         };
-        (fixes.iter().map(letter).collect(), settled_at)
+        (fixes.iter().map(letter).collect(), middle_at)
     }
 
-    fn told(told: &[Told]) -> String {
-        stances(&told.iter().copied().map(fix).collect::<Vec<_>>()).0
+    fn letters(specs: &[FixSpec]) -> String {
+        stances(&specs.iter().copied().map(fix).collect::<Vec<_>>()).0
     }
 
     #[test]
     fn a_reported_speed_tells_at_once() {
         let (none, slow, drives) = (Some(0.0), Some(2.9), Some(3.0));
-        assert_eq!(told(&[(0, 0.0, none), (10, 0.0, slow), (20, 0.0, drives)]), "msM");
-        assert_eq!(told(&[(0, 0.0, drives), (10, 0.0, none), (20, 0.0, none)]), "mms");
+        assert_eq!(letters(&[(0, 0.0, none), (10, 0.0, slow), (20, 0.0, drives)]), "msM");
+        assert_eq!(letters(&[(0, 0.0, drives), (10, 0.0, none), (20, 0.0, none)]), "mms");
         // It moved, and then reports that it stands: a stop begins, even if no speed was reported before.
         let moved = [(0, 0.0, None), (10, 100.0, None), (20, 100.0, none), (25, 100.0, none)];
-        assert_eq!(told(&moved), "mmms");
+        assert_eq!(letters(&moved), "mmms");
     }
 
     #[test]
@@ -307,27 +307,27 @@ mod tests {
             // The fix held back in between was held back only as a precaution.
             (&[(10, 100.0), (31, 100.0), (40, 300.0)], "mmsM"),
         ] {
-            let all: Vec<Told> =
+            let all: Vec<FixSpec> =
                 [(0, 0.0)].iter().chain(then).map(|(at, meters)| (*at, *meters, None)).collect();
-            assert_eq!(told(&all), expected, "{then:?}");
+            assert_eq!(letters(&all), expected, "{then:?}");
         }
     }
 
     /// Stands at 0 with three fixes over two minutes, and reports no speed.
     fn stood(then: &[(i32, f64)]) -> String {
         let all = [(0, 0.0), (60, 0.0), (120, 0.0)];
-        told(&all.iter().chain(then).map(|(at, meters)| (*at, *meters, Some(0.0))).collect::<Vec<_>>())
+        letters(&all.iter().chain(then).map(|(at, meters)| (*at, *meters, Some(0.0))).collect::<Vec<_>>())
     }
 
     #[test]
-    fn a_stop_settles_and_ends_by_a_far_fix_or_by_several_away() {
+    fn a_stop_is_trusted_and_ends_by_a_far_fix_or_by_several_away() {
         assert_eq!(stood(&[(130, 0.0)]), "mssS");
         // Three fixes in less than two minutes are not enough, nor are two minutes with less than three fixes.
-        assert_eq!(told(&[0, 1, 2, 119, 300, 310].map(|at| (at, 0.0, Some(0.0)))), "mssssS");
-        assert_eq!(told(&[0, 200, 210].map(|at| (at, 0.0, Some(0.0)))), "mss");
+        assert_eq!(letters(&[0, 1, 2, 119, 300, 310].map(|at| (at, 0.0, Some(0.0)))), "mssssS");
+        assert_eq!(letters(&[0, 200, 210].map(|at| (at, 0.0, Some(0.0)))), "mss");
         // Too few fixes give no middle to be away from.
         assert_eq!(
-            told(&[(0, 0.0), (60, 32.0), (120, 32.0), (180, 32.0)].map(|(at, m)| (at, m, Some(0.0)))),
+            letters(&[(0, 0.0), (60, 32.0), (120, 32.0), (180, 32.0)].map(|(at, m)| (at, m, Some(0.0)))),
             "mssS"
         );
         // 70 m from the middle, here along both axes.

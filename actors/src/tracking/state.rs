@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::analytics::{Piece, Tally};
 use super::episode::Overspeed;
+use super::future_spans::FutureSpans;
 use super::motion::Trail;
 use super::standstill::Standstill;
 use crate::fuel::{Gauge, StayFuel};
@@ -148,9 +149,13 @@ pub struct VehicleState {
     /// The newest entry of the timeline: a fix or a fence change that touched the vehicle. Microseconds.
     #[serde(with = "micros")]
     pub newest_entry: Timestamp,
-    /// The newest `recordedAt` handed to the store, quarantined fixes included. Microseconds.
+    /// The newest `recordedAt` handed to the store, quarantined fixes included, but for those dated ahead of the server's
+    /// clock. Microseconds.
     #[serde(with = "micros")]
     pub newest_stored: Timestamp,
+    /// Where stored fixes that were dated ahead of the server's clock lie.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub future: Option<Box<FutureSpans>>,
     /// Fences the vehicle is in, by id.
     pub stays: Vec<Stay>,
     /// Whether the vehicle moves.
@@ -191,6 +196,7 @@ impl Default for VehicleState {
             suspect: None,
             newest_entry: Timestamp::MIN,
             newest_stored: Timestamp::MIN,
+            future: None,
             stays: Vec::new(),
             trail: Trail::default(),
             standstill: None,
@@ -261,7 +267,8 @@ impl VehicleState {
     pub fn agrees_with(&self, other: &Self) -> bool {
         // What was handed to the store or kept, and how far corrections have come, influences no judgement.
         let Self { newest_stored, corrected_to, unsaved, .. } = *self;
-        *self == Self { newest_stored, corrected_to, unsaved, ..other.clone() }
+        let future = self.future.clone();
+        *self == Self { newest_stored, future, corrected_to, unsaved, ..other.clone() }
     }
 
     /// The stay in a fence, if there is one.

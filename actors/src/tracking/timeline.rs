@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use super::accept::MAX_CLOCK_AHEAD_SECONDS;
 use super::change::advance;
 use super::context::Context;
-use super::effects::{Checkpoint, Effects, PositionRow, Quarantine, Standing};
+use super::effects::{Checkpoint, Effects, Freshness, PositionRow, Quarantine};
 use super::fuel;
 use super::judge::{in_order, judge};
 use super::motion::{Trail, implied_speed_kmh};
@@ -78,7 +78,7 @@ fn repeat(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &m
     match merged {
         Merged::Same => effects.duplicates += 1,
         Merged::Unjudged if fuel::repeat(state, &before, &whole, context, effects) => {
-            effects.rows.push(PositionRow { fix, quarantine: None, standing: Standing::Repeat });
+            effects.rows.push(PositionRow { fix, quarantine: None, freshness: Freshness::Repeat });
         }
         // The store merges both in the same way, and marks the vehicle if that changes a record.
         Merged::Unjudged | Merged::Judged => store(state, fix, None, false, effects),
@@ -154,9 +154,22 @@ fn store(
     late: bool,
     effects: &mut Effects,
 ) {
+    let freshness =
+        if is_fresh(state, &fix, quarantine, late) { Freshness::Fresh } else { Freshness::Recheck { late } };
+    if quarantine == Some(Quarantine::Future) {
+        // A clock that is wrong once must not make every later fix one that may be stored already.
+        state.future.get_or_insert_default().add(fix.recorded_at, state.newest_stored);
+    } else {
+        state.newest_stored = state.newest_stored.max(fix.recorded_at);
+    }
+    effects.rows.push(PositionRow { fix, quarantine, freshness });
+}
+
+/// Whether a fix is certainly not stored yet: it is newer than everything stored, and none that was dated ahead lies there.
+fn is_fresh(state: &VehicleState, fix: &Fix, quarantine: Option<Quarantine>, late: bool) -> bool {
     // A fix newer than all stored ones can still be late: a fence change may be newer.
-    let fresh = fix.recorded_at > state.newest_stored && !late;
-    state.newest_stored = state.newest_stored.max(fix.recorded_at);
-    let standing = if fresh { Standing::Fresh } else { Standing::Recheck { late } };
-    effects.rows.push(PositionRow { fix, quarantine, standing });
+    !late
+        && quarantine != Some(Quarantine::Future)
+        && fix.recorded_at > state.newest_stored
+        && !state.future.as_ref().is_some_and(|future| future.may_hold(fix.recorded_at))
 }

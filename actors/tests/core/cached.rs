@@ -8,7 +8,7 @@ use futures_util::future::{BoxFuture, ready};
 use waypost_actors::clock;
 use waypost_actors::live::{Live, LiveParts};
 use waypost_actors::model::{OrganizationId, Place, Timestamp, VehicleId};
-use waypost_actors::ports::{LiveCache, Newest};
+use waypost_actors::ports::{CacheError, LiveCache, Newest};
 
 use crate::store::Store;
 use crate::world::{INSIDE, OUTSIDE, eventually, fix, known_vehicle, quick, vehicle, within};
@@ -36,9 +36,9 @@ impl Shelf {
         self.is_filled.store(false, Ordering::SeqCst);
     }
 
-    fn answer<'a, T: Send + 'a>(&self, answer: impl FnOnce() -> T) -> BoxFuture<'a, Result<T, String>> {
+    fn answer<'a, T: Send + 'a>(&self, answer: impl FnOnce() -> T) -> BoxFuture<'a, Result<T, CacheError>> {
         let is_away = self.is_away.load(Ordering::SeqCst);
-        Box::pin(ready(if is_away { Err("away".to_owned()) } else { Ok(answer()) }))
+        Box::pin(ready(if is_away { Err(CacheError::Timeout) } else { Ok(answer()) }))
     }
 
     fn take(&self, states: &[Newest]) {
@@ -53,7 +53,7 @@ impl LiveCache for Shelf {
         removed: &'a [(OrganizationId, VehicleId)],
         states: &'a [Newest],
         _: Timestamp,
-    ) -> BoxFuture<'a, Result<(), String>> {
+    ) -> BoxFuture<'a, Result<(), CacheError>> {
         self.answer(|| {
             removed.iter().for_each(|(_, vehicle)| {
                 self.holds.lock().expect("no test panics with it").remove(vehicle);
@@ -62,7 +62,7 @@ impl LiveCache for Shelf {
         })
     }
 
-    fn fill<'a>(&'a self, states: &'a [Newest], _: Timestamp) -> BoxFuture<'a, Result<(), String>> {
+    fn fill<'a>(&'a self, states: &'a [Newest], _: Timestamp) -> BoxFuture<'a, Result<(), CacheError>> {
         self.answer(|| {
             self.holds.lock().expect("no test panics with it").clear();
             self.take(states);
@@ -70,7 +70,7 @@ impl LiveCache for Shelf {
         })
     }
 
-    fn is_filled(&self) -> BoxFuture<'_, Result<bool, String>> {
+    fn is_filled(&self) -> BoxFuture<'_, Result<bool, CacheError>> {
         self.answer(|| self.is_filled.load(Ordering::SeqCst))
     }
 }

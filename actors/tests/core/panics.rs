@@ -5,7 +5,7 @@ use std::time::Duration;
 use waypost_actors::live::{LiveConfig, LiveError};
 use waypost_actors::model::{Cause, EventKind, Fix};
 use waypost_actors::ports::Counts;
-use waypost_actors::report::{Reporter, Settled};
+use waypost_actors::report::{ReportOutcome, Reporter};
 
 use crate::client::deliver;
 use crate::world::{INSIDE, OUTSIDE, World, crossings, eventually, fix, quick, vehicle, within};
@@ -79,7 +79,7 @@ async fn after_its_rest_it_comes_back() {
     for fix in &fixes {
         // Twice on each: no fix is to blame, but the second one exhausts the budget.
         world.clock.panic_next(2);
-        while !matches!(report(&mut reporter, vec![*fix]).await, Ok(settled) if settled.counts.stored == 1) {}
+        while !matches!(report(&mut reporter, vec![*fix]).await, Ok(outcome) if outcome.counts.stored == 1) {}
     }
     assert_eq!(world.clock.panics_left(), 0);
     assert_eq!(world.store.events().len(), 2);
@@ -88,8 +88,8 @@ async fn after_its_rest_it_comes_back() {
     world.end().await;
 }
 
-async fn report(reporter: &mut Reporter, fixes: Vec<Fix>) -> Result<Settled, LiveError> {
-    within(within(reporter.report(vehicle(1), fixes)).await?.settled()).await
+async fn report(reporter: &mut Reporter, fixes: Vec<Fix>) -> Result<ReportOutcome, LiveError> {
+    within(within(reporter.report(vehicle(1), fixes)).await?.outcome()).await
 }
 
 #[actix_rt::test]
@@ -99,15 +99,18 @@ async fn a_fix_on_which_it_panics_three_times_is_quarantined_and_the_vehicle_goe
     let fixes = crossings(4);
     // The clock is read before the first fix of a step: that one is to blame.
     world.clock.panic_next(3);
-    let settled = report(&mut reporter, fixes[..2].to_vec()).await.unwrap();
-    assert_eq!(settled.counts, Counts { stored: 1, duplicates: 0 });
-    let places: Vec<usize> = settled.refused.iter().map(|(place, _)| *place).collect();
+    let outcome = report(&mut reporter, fixes[..2].to_vec()).await.unwrap();
+    assert_eq!(outcome.counts, Counts { stored: 1, duplicates: 0 });
+    let places: Vec<usize> = outcome.refused.iter().map(|(place, _)| *place).collect();
     assert_eq!((places, world.store.quarantined()), (vec![0], vec![(vehicle(1), fixes[0])]));
     // It is known from now on, whichever connection reports it.
-    let settled = report(&mut world.live.reporter(), fixes[..1].to_vec()).await.unwrap();
-    assert_eq!((settled.counts.stored, settled.refused.len()), (0, 1));
-    let settled = report(&mut reporter, fixes[2..].to_vec()).await.unwrap();
-    assert_eq!(settled, Settled { counts: Counts { stored: 2, duplicates: 0 }, ..Settled::default() });
+    let outcome = report(&mut world.live.reporter(), fixes[..1].to_vec()).await.unwrap();
+    assert_eq!((outcome.counts.stored, outcome.refused.len()), (0, 1));
+    let outcome = report(&mut reporter, fixes[2..].to_vec()).await.unwrap();
+    assert_eq!(
+        outcome,
+        ReportOutcome { counts: Counts { stored: 2, duplicates: 0 }, ..ReportOutcome::default() }
+    );
     assert!(world.store.holds(vehicle(1), &fixes[1..]));
     assert_eq!((world.live.meters().restarts.get(), world.live.meters().panicked_on.get()), (3, 2));
     assert_eq!(world.live.meters().vehicles_alive.get(), 1);

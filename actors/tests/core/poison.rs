@@ -5,7 +5,7 @@ use waypost_actors::live::{Health, LiveConfig, LiveError};
 use waypost_actors::meters::Invariant;
 use waypost_actors::model::Fix;
 use waypost_actors::ports::Counts;
-use waypost_actors::report::Settled;
+use waypost_actors::report::ReportOutcome;
 
 use crate::client::deliver;
 use crate::store::Fault::{Miscount, Misnumber};
@@ -35,15 +35,15 @@ async fn a_poison_row_costs_its_fix_alone() {
         pending.push(within(world.live.reporter().report(vehicle(number), own)).await.unwrap());
     }
     world.store.release();
-    within(held.settled()).await.unwrap();
-    let settled = join_all(pending.into_iter().map(|pending| within(pending.settled()))).await;
-    for (number, settled) in (1..).zip(settled) {
-        let settled = settled.unwrap();
+    within(held.outcome()).await.unwrap();
+    let outcome = join_all(pending.into_iter().map(|pending| within(pending.outcome()))).await;
+    for (number, outcome) in (1..).zip(outcome) {
+        let outcome = outcome.unwrap();
         if number == 7 {
-            assert_eq!(settled.counts, stored(8));
-            assert_eq!(settled.refused.iter().map(|(place, _)| *place).collect::<Vec<_>>(), [3, 9]);
+            assert_eq!(outcome.counts, stored(8));
+            assert_eq!(outcome.refused.iter().map(|(place, _)| *place).collect::<Vec<_>>(), [3, 9]);
         } else {
-            assert_eq!(settled, Settled { counts: stored(1), ..Settled::default() });
+            assert_eq!(outcome, ReportOutcome { counts: stored(1), ..ReportOutcome::default() });
         }
     }
     assert_eq!(world.store.quarantined(), poison.iter().map(|fix| (vehicle(7), *fix)).collect::<Vec<_>>());
@@ -70,14 +70,14 @@ async fn what_stands_behind_a_refused_write_comes_again() {
     world.store.release();
     let mut ends = Vec::new();
     for pending in pending {
-        ends.push(within(pending.settled()).await);
+        ends.push(within(pending.outcome()).await);
     }
-    assert_eq!(ends[0], Ok(Settled { counts: stored(3), ..Settled::default() }));
+    assert_eq!(ends[0], Ok(ReportOutcome { counts: stored(3), ..ReportOutcome::default() }));
     let second = ends[1].as_ref().unwrap();
     assert_eq!((second.counts, second.refused.len()), (stored(2), 1));
     assert_eq!(ends[2], Err(LiveError::Unavailable), "it was judged from a state that is not stored");
     let third = within(reporter.report(vehicle(1), fixes[6..].to_vec())).await.unwrap();
-    assert_eq!(within(third.settled()).await.unwrap().counts, stored(3));
+    assert_eq!(within(third.outcome()).await.unwrap().counts, stored(3));
     assert_eq!(world.store.fix_count(), 8);
     world.end().await;
 }
@@ -94,7 +94,7 @@ async fn poison_among_many_reports_loses_and_doubles_nothing_else() {
         let mut refused = 0;
         for three in fixes.chunks(3) {
             let pending = within(reporter.report(vehicle(1), three.to_vec())).await.unwrap();
-            refused += within(pending.settled()).await.unwrap().refused.len();
+            refused += within(pending.outcome()).await.unwrap().refused.len();
         }
         refused
     };
@@ -114,7 +114,7 @@ async fn a_store_that_refuses_everything_is_away() {
         let mut reporter = world.live.reporter();
         async move {
             match within(reporter.report(vehicle(number), vec![fix(0.0, INSIDE)])).await {
-                Ok(pending) => within(pending.settled()).await,
+                Ok(pending) => within(pending.outcome()).await,
                 Err(error) => Err(error),
             }
         }
@@ -126,7 +126,7 @@ async fn a_store_that_refuses_everything_is_away() {
     eventually("the store is back", || world.live.is_available()).await;
     let mut reporter = world.live.reporter();
     let pending = within(reporter.report(vehicle(100), vec![fix(0.0, INSIDE)])).await.unwrap();
-    assert_eq!(within(pending.settled()).await.unwrap().counts, stored(1));
+    assert_eq!(within(pending.outcome()).await.unwrap().counts, stored(1));
     world.end().await;
 }
 
@@ -136,7 +136,7 @@ async fn a_commit_that_does_not_account_for_a_fix_is_read_back() {
     world.store.plan(&[Miscount]);
     let mut reporter = world.live.reporter();
     let pending = within(reporter.report(vehicle(1), crossings(2))).await.unwrap();
-    assert_eq!(within(pending.settled()).await, Err(LiveError::Unavailable));
+    assert_eq!(within(pending.outcome()).await, Err(LiveError::Unavailable));
     eventually("the store is read back", || world.live.is_available()).await;
     let again = within(reporter.report(vehicle(1), crossings(3))).await.unwrap();
     assert_eq!(within(again.committed()).await, Ok(Counts { stored: 1, duplicates: 2 }));
@@ -152,7 +152,7 @@ async fn wrong_numbers_stop_the_writer_for_good() {
     world.store.plan(&[Misnumber]);
     let mut reporter = world.live.reporter();
     let pending = within(reporter.report(vehicle(1), crossings(2))).await.unwrap();
-    assert_eq!(within(pending.settled()).await, Err(LiveError::Unavailable));
+    assert_eq!(within(pending.outcome()).await, Err(LiveError::Unavailable));
     assert!(within(world.live.broken()).await.contains("numbered"));
     assert_eq!(world.live.meters().violations(Invariant::EventNumbers), 1);
     let refused = within(reporter.report(vehicle(1), crossings(3))).await;

@@ -130,7 +130,7 @@ async fn what_the_store_refuses_for_good_is_taken_back() {
     let poisoned = report(&world, 1, fix(1.0, OUTSIDE)).await;
     assert_eq!(provisional(&mut watch).await.fix(), Some(&fix(1.0, OUTSIDE)));
     world.store.release();
-    assert_eq!(within(poisoned.settled()).await.unwrap().refused.len(), 1);
+    assert_eq!(within(poisoned.outcome()).await.unwrap().refused.len(), 1);
     let update = commit(&mut watch).await;
     assert_eq!(update.vehicles[0].state.last, Some(fix(0.0, INSIDE)));
     assert!(world.live.watch(Audience::Everyone).await.unwrap().provisional.is_empty());

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
-use waypost_actors::model::{Event, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
+use waypost_actors::model::{
+    Change, Event, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId,
+};
 use waypost_actors::ports::{
     Batch, Committed, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore, VehicleSeed,
 };
@@ -49,7 +51,7 @@ pub(crate) struct Store {
 }
 
 fn away(why: &str) -> StoreError {
-    StoreError::Away(why.to_owned())
+    StoreError::away(why)
 }
 
 impl Store {
@@ -258,7 +260,7 @@ impl Books {
         let is_poison = |fix: &Fix| self.poison.as_ref().is_none_or(|poison| poison.contains(fix));
         let mut rows = batch.writes.iter().flat_map(|write| &write.effects.rows);
         match rows.find(|row| is_poison(&row.fix)) {
-            Some(_) => Err(StoreError::Refused("numeric field overflow".to_owned())),
+            Some(_) => Err(StoreError::refused("numeric field overflow")),
             None => Ok(()),
         }
     }
@@ -352,9 +354,14 @@ impl TrackStore for Store {
                     .collect(),
                 dirty: vehicles.iter().filter(|id| is_dirty(id)).copied().collect(),
                 records,
+                changes: Vec::new(),
                 next_sequence: books.next_sequence(),
             })
         })
+    }
+
+    fn number_changes(&self) -> BoxFuture<'_, Result<Vec<Change>, StoreError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
     fn slice(&self, vehicle: VehicleId) -> BoxFuture<'_, Result<Option<Slice>, StoreError>> {
@@ -371,7 +378,7 @@ impl TrackStore for Store {
         })
     }
 
-    fn quarantine<'a>(&'a self, refused: &'a RefusedFix) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn keep_refused_fix<'a>(&'a self, refused: &'a RefusedFix) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let mut books = self.books();
             books.answers()?;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use waypost_actors::model::{
     Cause, Event, EventKind, FenceVersion, Fix, Place, Rules, Timestamp, VehicleLimits,
 };
-use waypost_actors::tracking::{Standing, settle_change};
+use waypost_actors::tracking::{Freshness, settle_change};
 
 use crate::script::{Script, at, square, version};
 
@@ -42,7 +42,7 @@ fn a_late_fix_newer_than_all_stored_ones_marks_its_vehicle_too() {
     script.drive(&[(0.0, 5.0)]).change(deleted(2, 50.0));
     // Recorded before the deletion, which stands on the timeline already.
     script.drive(&[(45.0, 6.0)]);
-    assert_eq!(script.standings()[1], (None, Standing::Recheck { late: true }));
+    assert_eq!(script.standings()[1], (None, Freshness::Recheck { late: true }));
     assert_eq!(script.events(), ["entry@0", "exit@50"]);
 }
 
@@ -247,7 +247,7 @@ fn what_a_correction_has_passed_is_late() {
     script.state.corrected_to = at(50.0);
     script.drive(&[(30.0, 5.0), (50.0, 5.0)]);
     assert!(script.events().is_empty());
-    let late = (None, Standing::Recheck { late: true });
+    let late = (None, Freshness::Recheck { late: true });
     assert_eq!(script.standings()[1..], [late, late]);
     script.drive(&[(50.001, 5.0)]);
     assert_eq!(script.events().len(), 1);

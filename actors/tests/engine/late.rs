@@ -10,7 +10,7 @@ use waypost_actors::model::{
     VehicleLimits,
 };
 use waypost_actors::tracking::{
-    Applied, Context, Effects, Mark, Meanwhile, Slice, Standing, VehicleState, apply, by_rank, catch_up,
+    Applied, Context, Effects, Freshness, Mark, Meanwhile, Slice, VehicleState, apply, by_rank, catch_up,
     correct, replay, settle_change,
 };
 
@@ -19,7 +19,7 @@ use crate::ledger::Ledger;
 use crate::ledger::geofence_events;
 use crate::properties::told;
 use crate::script::at;
-use crate::timelines::{Dated, Drawn, Step, THE_END, Told, changes, schedule, tracks};
+use crate::timelines::{Dated, Drawn, FixReport, Step, THE_END, changes, schedule, tracks};
 
 /// A vehicle, its fences, and its stored data.
 pub(crate) struct Life {
@@ -81,7 +81,7 @@ impl Life {
         step(&mut state, &self.context(), &mut effects);
         if let Some((_, meanwhile, _)) = &mut self.correcting {
             let rechecked =
-                effects.rows.iter().filter(|row| matches!(row.standing, Standing::Recheck { .. }));
+                effects.rows.iter().filter(|row| matches!(row.freshness, Freshness::Recheck { .. }));
             let marks = rechecked.map(|row| Mark::of_fix(row.fix.recorded_at)).chain(effects.late);
             meanwhile.late = marks.chain(meanwhile.late).reduce(Mark::merge);
         }
@@ -283,7 +283,7 @@ proptest! {
         let on_time: Vec<Drawn> = track
             .iter()
             .map(|drawn| {
-                let reports = drawn.reports.iter().map(|told| Told { late: 0, ..told.clone() }).collect();
+                let reports = drawn.reports.iter().map(|told| FixReport { late: 0, ..told.clone() }).collect();
                 Drawn { reports, ..drawn.clone() }
             })
             .collect();

@@ -3,7 +3,7 @@
 use waypost_actors::model::{
     Cause, EventKind, Fence, FenceVersion, Fix, GeofenceId, Place, Rules, VehicleLimits,
 };
-use waypost_actors::tracking::{Quarantine, Standing, VehicleState, catch_up, settle_change};
+use waypost_actors::tracking::{Freshness, Quarantine, VehicleState, catch_up, settle_change};
 
 use crate::script::{Script, at, square, version};
 
@@ -107,7 +107,7 @@ fn duplicates_and_members_that_come_later() {
     let mut with_more = Fix::new(at(0.0), script.now, Place::new(0.005, 0.005));
     with_more.ignition = Some(true);
     script.fix(with_more);
-    assert_eq!(script.standings()[1], (None, Standing::Repeat));
+    assert_eq!(script.standings()[1], (None, Freshness::Repeat));
     assert_eq!(script.state.last.unwrap().ignition, Some(true));
     assert_eq!(script.events().len(), 1);
 }
@@ -127,7 +127,7 @@ fn of_two_places_at_one_instant_the_choice_never_depends_on_arrival() {
         let mut script = Script::new(Rules::EXACT);
         script.fix(first);
         script.fix(second);
-        assert_eq!(script.standings()[1], (None, Standing::Recheck { late }), "{first:?} {second:?}");
+        assert_eq!(script.standings()[1], (None, Freshness::Recheck { late }), "{first:?} {second:?}");
         assert_eq!(script.state.last, Some(first));
     }
 }
@@ -137,7 +137,7 @@ fn late_fixes_are_stored_and_not_evaluated() {
     let mut script = Script::new(Rules::EXACT);
     script.drive(&[(10.0, -5.0), (5.0, 5.0), (20.0, -5.0)]);
     assert!(script.events().is_empty());
-    assert_eq!(script.standings()[1], (None, Standing::Recheck { late: true }));
+    assert_eq!(script.standings()[1], (None, Freshness::Recheck { late: true }));
 }
 
 #[test]
@@ -147,9 +147,21 @@ fn fixes_from_the_future_are_stored_and_not_evaluated() {
     script.drive(&[(120.5, 5.0), (120.0, 5.0)]);
     assert_eq!(
         script.standings(),
-        [(Some(Quarantine::Future), Standing::Fresh), (None, Standing::Recheck { late: false })]
+        [(Some(Quarantine::Future), Freshness::Recheck { late: false }), (None, Freshness::Fresh)]
     );
     assert_eq!(script.events(), ["entry@120"]);
+}
+
+#[test]
+fn a_fix_dated_ahead_is_looked_for_once_its_time_has_come() {
+    let mut script = Script::new(Rules::EXACT);
+    script.now = at(0.0);
+    script.drive(&[(500.0, 5.0), (100.0, 5.0)]);
+    script.now = at(600.0);
+    script.drive(&[(400.0, 5.0), (500.0, 5.0), (600.0, 5.0)]);
+    let perhaps_stored = Freshness::Recheck { late: false };
+    let standings = [perhaps_stored, Freshness::Fresh, Freshness::Fresh, perhaps_stored, Freshness::Fresh];
+    assert_eq!(script.standings().iter().map(|(_, standing)| *standing).collect::<Vec<_>>(), standings);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use waypost_actors::model::{
     Event, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Place, Polygon, Rules, ShapeSpec, Timestamp,
     Vehicle, VehicleId, VehicleLimits,
 };
-use waypost_actors::tracking::{self, Context, Effects, Quarantine, Standing, VehicleState, settle_change};
+use waypost_actors::tracking::{self, Context, Effects, Freshness, Quarantine, VehicleState, settle_change};
 
 use crate::ledger::geofence_events;
 
@@ -113,8 +113,8 @@ impl Script {
         geofence_events(&self.effects.records)
     }
 
-    pub(crate) fn standings(&self) -> Vec<(Option<Quarantine>, Standing)> {
-        self.effects.rows.iter().map(|row| (row.quarantine, row.standing)).collect()
+    pub(crate) fn standings(&self) -> Vec<(Option<Quarantine>, Freshness)> {
+        self.effects.rows.iter().map(|row| (row.quarantine, row.freshness)).collect()
     }
 }
 

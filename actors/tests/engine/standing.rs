@@ -18,11 +18,11 @@ fn fix(seconds: f64, meters: f64, speed_kmh: Option<f64>) -> Fix {
 }
 
 /// (seconds, metres east of the edge, km/h).
-type Told = (f64, f64, Option<f64>);
+type FixSpec = (f64, f64, Option<f64>);
 
-fn after(rules: Rules, told: &[Told]) -> Script {
+fn after(rules: Rules, specs: &[FixSpec]) -> Script {
     let mut script = Script::new(rules);
-    told.iter().for_each(|(seconds, meters, kmh)| script.fix(fix(*seconds, *meters, *kmh)));
+    specs.iter().for_each(|(seconds, meters, kmh)| script.fix(fix(*seconds, *meters, *kmh)));
     script
 }
 
@@ -31,41 +31,42 @@ fn kinds(script: &Script) -> Vec<EventKind> {
 }
 
 /// Fixes of a stop, one each half minute; noise of a few metres.
-fn stop(from: f64, count: u32, meters: f64, kmh: Option<f64>) -> Vec<Told> {
+fn stop(from: f64, count: u32, meters: f64, kmh: Option<f64>) -> Vec<FixSpec> {
     let noise = |n: u32| [0.0, 4.0, -3.0, 2.0, -4.0][n as usize % 5];
     (0..count).map(|n| (from + 30.0 * f64::from(n), meters + noise(n), kmh)).collect()
 }
 
-fn together(parts: &[&[Told]]) -> Vec<Told> {
+fn together(parts: &[&[FixSpec]]) -> Vec<FixSpec> {
     parts.concat()
 }
 
 /// Checks that both rules give the same result.
-fn assert_believed(told: &[Told]) -> Vec<String> {
-    let held = after(DEFAULT, told).events();
-    assert_eq!(held, after(BELIEVED, told).events());
+fn assert_believed(specs: &[FixSpec]) -> Vec<String> {
+    let held = after(DEFAULT, specs).events();
+    assert_eq!(held, after(BELIEVED, specs).events());
     held
 }
 
 #[test]
 fn a_single_fix_outside_is_not_believed_against_the_stop() {
     for kmh in [None, Some(0.0)] {
-        let told = together(&[&stop(0.0, 8, -12.0, kmh), &[(240.0, 26.0, kmh)], &stop(270.0, 8, -12.0, kmh)]);
-        assert_eq!(kinds(&after(BELIEVED, &told)), [EventKind::Entry, EventKind::Exit, EventKind::Entry]);
-        assert_eq!(kinds(&after(DEFAULT, &told)), [EventKind::Entry]);
+        let specs =
+            together(&[&stop(0.0, 8, -12.0, kmh), &[(240.0, 26.0, kmh)], &stop(270.0, 8, -12.0, kmh)]);
+        assert_eq!(kinds(&after(BELIEVED, &specs)), [EventKind::Entry, EventKind::Exit, EventKind::Entry]);
+        assert_eq!(kinds(&after(DEFAULT, &specs)), [EventKind::Entry]);
     }
 }
 
 #[test]
 fn a_single_fix_inside_is_no_entry_and_a_stop_inside_is() {
-    let told = together(&[&stop(0.0, 8, 12.0, None), &[(240.0, -6.0, None)], &stop(270.0, 3, 12.0, None)]);
-    assert!(!after(BELIEVED, &told).events().is_empty());
-    assert!(after(DEFAULT, &told).events().is_empty());
+    let specs = together(&[&stop(0.0, 8, 12.0, None), &[(240.0, -6.0, None)], &stop(270.0, 3, 12.0, None)]);
+    assert!(!after(BELIEVED, &specs).events().is_empty());
+    assert!(after(DEFAULT, &specs).events().is_empty());
     // Only its first fix was outside: it stands inside, once several fixes over two minutes show it.
-    let told = together(&[&[(0.0, 5.0, None)], &stop(30.0, 4, -12.0, None)]);
-    assert!(after(DEFAULT, &told).events().is_empty());
-    let told = together(&[&told, &[(150.0, -11.0, None)]]);
-    assert_eq!(assert_believed(&told).len(), 1);
+    let specs = together(&[&[(0.0, 5.0, None)], &stop(30.0, 4, -12.0, None)]);
+    assert!(after(DEFAULT, &specs).events().is_empty());
+    let specs = together(&[&specs, &[(150.0, -11.0, None)]]);
+    assert_eq!(assert_believed(&specs).len(), 1);
 }
 
 #[test]
@@ -82,17 +83,17 @@ fn who_drives_off_left_where_the_way_crossed() {
 
 #[test]
 fn an_exit_that_waits_since_before_the_stop_is_confirmed_while_it_stands() {
-    let told = [(0.0, -50.0, Some(30.0)), (10.0, 10.0, Some(30.0)), (20.0, 12.0, Some(0.0))];
-    let events = assert_believed(&together(&[&told, &[(30.0, 30.0, Some(0.0))]]));
+    let specs = [(0.0, -50.0, Some(30.0)), (10.0, 10.0, Some(30.0)), (20.0, 12.0, Some(0.0))];
+    let events = assert_believed(&together(&[&specs, &[(30.0, 30.0, Some(0.0))]]));
     assert!(events.len() == 2 && events[1].starts_with("exit@8"), "{events:?}");
 }
 
 #[test]
 fn who_drives_off_from_the_edge_left_when_the_stop_ended() {
     // Not far enough from the stop to be away from it.
-    let told = together(&[&stop(0.0, 8, -12.0, Some(0.0)), &[(240.0, 25.0, Some(0.0))]]);
-    assert_eq!(kinds(&after(DEFAULT, &told)), [EventKind::Entry]);
-    let events = assert_believed(&together(&[&told, &[(250.0, 60.0, Some(25.0))]]));
+    let specs = together(&[&stop(0.0, 8, -12.0, Some(0.0)), &[(240.0, 25.0, Some(0.0))]]);
+    assert_eq!(kinds(&after(DEFAULT, &specs)), [EventKind::Entry]);
+    let events = assert_believed(&together(&[&specs, &[(250.0, 60.0, Some(25.0))]]));
     assert!(events.len() == 2 && events[1].starts_with("exit@2"), "{events:?}");
 }
 
@@ -155,7 +156,7 @@ fn what_was_held_back_is_no_part_of_what_comes_after_it() {
     let mut script = Script::new(DEFAULT);
     script.vehicle.limits.max_speed_kmh = Some(250.0);
     let far = [(121.0, 50_000.0, Some(30.0)), (131.0, 50_100.0, Some(30.0))];
-    together(&[&stopped, &far]).iter().for_each(|told| script.fix(fix(told.0, told.1, told.2)));
+    together(&[&stopped, &far]).iter().for_each(|spec| script.fix(fix(spec.0, spec.1, spec.2)));
     assert_eq!(kinds(&script), [EventKind::Entry, EventKind::Exit]);
     // Within the margin all the while.
     let jitter = together(&[&stopped[..2], &[(120.0, 10.0, Some(0.0)), (180.0, -50.0, Some(20.0))]]);
@@ -174,16 +175,16 @@ fn an_edit_believes_the_stop_too() {
         jitters.change(edit(2, Rules { exit_margin_meters: 5.0, ..rules }));
         assert_eq!(jitters.events()[1..], vec!["exit@250"; entries]);
         let mut outside = Script::with(vec![off.clone()]);
-        let told = together(&[&stop(0.0, 8, 12.0, None), &[(240.0, -6.0, None)]]);
-        told.iter().for_each(|(seconds, meters, kmh)| outside.fix(fix(*seconds, *meters, *kmh)));
+        let specs = together(&[&stop(0.0, 8, 12.0, None), &[(240.0, -6.0, None)]]);
+        specs.iter().for_each(|(seconds, meters, kmh)| outside.fix(fix(*seconds, *meters, *kmh)));
         outside.change(edit(2, rules));
         assert_eq!(kinds(&outside), vec![EventKind::Entry; entries]);
     }
     // Where it stands is no longer in any fence, or in a new one; or there is hardly a stop.
     for (meters, count) in [(-12.0, 8), (-12.0, 3), (12.0, 1)] {
         let mut script = Script::with(vec![off.clone()]);
-        let told = together(&[&stop(0.0, count, meters, None), &[(240.0, -6.0, None)]]);
-        told.iter().for_each(|(seconds, meters, kmh)| script.fix(fix(*seconds, *meters, *kmh)));
+        let specs = together(&[&stop(0.0, count, meters, None), &[(240.0, -6.0, None)]]);
+        specs.iter().for_each(|(seconds, meters, kmh)| script.fix(fix(*seconds, *meters, *kmh)));
         script.change(edit(2, DEFAULT));
         assert_eq!(script.events(), ["entry@250"], "{meters} {count}");
         script.change(FenceVersion {
@@ -219,10 +220,10 @@ fn a_vehicle_that_stands_passes_through_nothing() {
         narrow.shape = square(0.01, 0.0049, 0.0002);
         Script::with(vec![narrow])
     };
-    let told = together(&[&stop(0.0, 8, -12.0, None), &[(240.0, 34.0, None)], &stop(270.0, 3, -12.0, None)]);
+    let specs = together(&[&stop(0.0, 8, -12.0, None), &[(240.0, 34.0, None)], &stop(270.0, 3, -12.0, None)]);
     let through = |rules| {
         let mut script = narrow(rules);
-        told.iter().for_each(|(seconds, meters, kmh)| script.fix(fix(*seconds, *meters, *kmh)));
+        specs.iter().for_each(|(seconds, meters, kmh)| script.fix(fix(*seconds, *meters, *kmh)));
         script.events().len()
     };
     assert!(through(BELIEVED) >= 2);
@@ -253,12 +254,12 @@ fn out_of_service_a_stop_ends() {
 
 #[test]
 fn a_speed_that_means_unknown_is_none() {
-    let told = |kmh| {
+    let reported = |kmh| {
         let reported =
             Reported { latitude: 1.0, longitude: 1.0, speed_kmh: Some(kmh), ..Reported::default() };
         accept(&reported, at(0.0), at(1.0), None).unwrap().speed_kmh
     };
-    assert_eq!([399.9, 400.0, 400.1, -1.0].map(told), [Some(399.9), None, None, None]);
+    assert_eq!([399.9, 400.0, 400.1, -1.0].map(reported), [Some(399.9), None, None, None]);
     assert_eq!(
         [Refusal::Coordinates, Refusal::NullIsland].map(Refusal::code),
         ["coordinatesOutOfRange", "nullIsland"]
@@ -267,7 +268,7 @@ fn a_speed_that_means_unknown_is_none() {
     // A speed that the vehicle cannot reach is ignored: it still stands.
     let mut script = Script::new(DEFAULT);
     script.vehicle.limits = limits;
-    let told = together(&[&stop(0.0, 8, -12.0, None), &[(240.0, 26.0, Some(399.0))]]);
-    told.iter().for_each(|(seconds, meters, kmh)| script.fix(fix(*seconds, *meters, *kmh)));
+    let specs = together(&[&stop(0.0, 8, -12.0, None), &[(240.0, 26.0, Some(399.0))]]);
+    specs.iter().for_each(|(seconds, meters, kmh)| script.fix(fix(*seconds, *meters, *kmh)));
     assert_eq!(kinds(&script), [EventKind::Entry]);
 }

@@ -17,12 +17,12 @@ pub(crate) struct Drawn {
     pub(crate) after: u32,
     pub(crate) step: (i32, i32),
     pub(crate) jump: Option<(i32, i32)>,
-    pub(crate) reports: Vec<Told>,
+    pub(crate) reports: Vec<FixReport>,
 }
 
 /// One report of a fix: how late it arrives, and its members besides place and instant.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct FixReport {
     pub(crate) late: u32,
     pub(crate) accuracy: Option<f64>,
     pub(crate) speed: Option<f64>,
@@ -91,7 +91,7 @@ pub(crate) enum Step {
     },
 }
 
-fn told(late: impl Strategy<Value = u32>) -> impl Strategy<Value = Told> {
+fn report(late: impl Strategy<Value = u32>) -> impl Strategy<Value = FixReport> {
     let accuracy = prop_oneof![
         6 => Just(None),
         2 => Just(Some(5.0)),
@@ -109,7 +109,7 @@ fn told(late: impl Strategy<Value = u32>) -> impl Strategy<Value = Told> {
         1 => Just(Some(130.0)),
     ];
     let heading = prop_oneof![4 => Just(None), 1 => Just(Some(90.0)), 1 => Just(Some(270.0))];
-    (late, accuracy, speed, heading, also()).prop_map(|(late, accuracy, speed, heading, also)| Told {
+    (late, accuracy, speed, heading, also()).prop_map(|(late, accuracy, speed, heading, also)| FixReport {
         late,
         accuracy,
         speed,
@@ -125,7 +125,7 @@ pub(crate) fn drawn() -> impl Strategy<Value = Drawn> {
     let place = prop_oneof![8 => Just(None), 1 => (-70..70, -70..70).prop_map(Some)];
     let step = prop_oneof![3 => (-14..15, -14..15), 2 => (-1..2, -1..2), 2 => (-60..61, -60..61)];
     let after = prop_oneof![1 => Just(0_u32), 8 => 1_u32..60, 1 => 1_u32..900, 1 => 600_u32..1500];
-    (after, step, place, vec(told(late), 1..3)).prop_map(|(after, step, jump, reports)| Drawn {
+    (after, step, place, vec(report(late), 1..3)).prop_map(|(after, step, jump, reports)| Drawn {
         after,
         step,
         jump,
@@ -144,7 +144,7 @@ pub(crate) fn tracks(most: usize) -> impl Strategy<Value = Vec<Drawn>> {
                 drawn.after = drawn.after.min(240);
                 drawn.jump = Some((north + off.0, east + off.1));
                 if keeps {
-                    drawn.reports.iter_mut().for_each(|told| told.speed = quiet);
+                    drawn.reports.iter_mut().for_each(|report| report.speed = quiet);
                 }
                 drawn
             };
@@ -154,8 +154,8 @@ pub(crate) fn tracks(most: usize) -> impl Strategy<Value = Vec<Drawn>> {
     (vec(prop_oneof![drive, stop], 1..7), any::<bool>()).prop_map(move |(phases, has_fuel)| {
         let mut track: Vec<Drawn> = phases.into_iter().flatten().take(most).collect();
         // Without a fuel sensor, additions by a second report are judged differently.
-        for told in track.iter_mut().flat_map(|drawn| &mut drawn.reports).filter(|_| !has_fuel) {
-            (told.also.fuel, told.also.cumulative) = (None, None);
+        for report in track.iter_mut().flat_map(|drawn| &mut drawn.reports).filter(|_| !has_fuel) {
+            (report.also.fuel, report.also.cumulative) = (None, None);
         }
         track
     })
@@ -194,13 +194,13 @@ pub(crate) fn schedule(track: &[Drawn], changes: &[(u32, Step)], together: usize
         seconds += f64::from(drawn.after);
         let near = |to: i32| to.clamp(-90, 90);
         place = drawn.jump.unwrap_or((near(place.0 + drawn.step.0), near(place.1 + drawn.step.1)));
-        for told in &drawn.reports {
+        for report in &drawn.reports {
             let mut fix = Fix::new(at(seconds), at(THE_END), grid(place.0, place.1));
             (fix.accuracy_meters, fix.speed_kmh, fix.heading_degrees) =
-                (told.accuracy, told.speed, told.heading);
-            (fix.fuel, fix.fuel_cumulative) = (told.also.fuel, told.also.cumulative);
-            (fix.odometer_km, fix.ignition) = (told.also.odometer, told.also.ignition);
-            reports.push((seconds + f64::from(told.late), fix));
+                (report.accuracy, report.speed, report.heading);
+            (fix.fuel, fix.fuel_cumulative) = (report.also.fuel, report.also.cumulative);
+            (fix.odometer_km, fix.ignition) = (report.also.odometer, report.also.ignition);
+            reports.push((seconds + f64::from(report.late), fix));
         }
     }
     reports.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -8,8 +8,8 @@ use waypost_actors::fuel::FuelRow;
 use waypost_actors::model::{Event, EventId, EventStatus, Fix, Merged, Origin, Timestamp, VisitId};
 use waypost_actors::ports::{Committed, Counts};
 use waypost_actors::tracking::{
-    Checkpoint, Context, Correction, Effects, Mark, PositionRow, Quarantine, Record, RecordKind, RecordView,
-    Slice, Standing, StoredFix, VehicleState, VisitRow, apply, by_rank, catch_up, diff,
+    Checkpoint, Context, Correction, Effects, Freshness, Mark, PositionRow, Quarantine, Record, RecordKind,
+    RecordView, Slice, StoredFix, VehicleState, VisitRow, apply, by_rank, catch_up, diff,
 };
 
 /// The key by which a stored fix is recognized.
@@ -78,13 +78,13 @@ impl Ledger {
     }
 
     fn write_row(&mut self, row: &PositionRow, state: &VehicleState, counts: &mut Counts) {
-        let late = row.standing == Standing::Recheck { late: true };
+        let late = row.freshness == Freshness::Recheck { late: true };
         let mark = Mark::of_fix(row.fix.recorded_at);
         let has_fuel =
             state.fuel.is_some() || row.fix.has_fuel() || row.fix.recorded_at <= state.corrected_to;
-        let may_touch_fuel = has_fuel && row.standing != Standing::Repeat;
+        let may_touch_fuel = has_fuel && row.freshness != Freshness::Repeat;
         let Some(stored) = self.fixes.get_mut(&key(&row.fix)) else {
-            if row.standing == Standing::Repeat {
+            if row.freshness == Freshness::Repeat {
                 self.wrong.push(format!("called a repetition and is not stored: {row:?}"));
             }
             self.fixes.insert(key(&row.fix), StoredFix { fix: row.fix, quarantine: row.quarantine });
@@ -95,7 +95,7 @@ impl Ledger {
             return;
         };
         counts.duplicates += 1;
-        if row.standing == Standing::Fresh {
+        if row.freshness == Freshness::Fresh {
             self.wrong.push(format!("called new and is stored: {row:?}"));
         }
         let doubtful = matches!(stored.quarantine, Some(Quarantine::Future | Quarantine::Accuracy));
@@ -149,7 +149,7 @@ impl Ledger {
             self.records.insert(record.id, record.clone());
         }
         let mut holds = self.active();
-        for record in &difference.told {
+        for record in &difference.changed {
             holds.insert(record.id, record.clone());
         }
         holds.retain(|_, record| record.status == EventStatus::Active);
@@ -171,7 +171,7 @@ impl Ledger {
             self.checkpoints.insert(*at, state.clone());
         }
         self.mark = correction.dirty;
-        difference.told
+        difference.changed
     }
 
     /// The next part that awaits a correction, of about `limit` fixes.

@@ -1,4 +1,4 @@
-//! Fixes as this server takes them: items of the tracker socket, or requests with one item.
+//! Fixes as this server takes them: items of the tracker socket, or requests with one fix as the OsmAnd app makes them.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -9,26 +9,35 @@ use crate::load::Slice;
 use crate::wire::{http, ws};
 use crate::world::Fix;
 
-/// Writes frames of items, numbered by connection, or requests with one item.
+/// Writes frames of items, numbered by connection, or requests with one fix.
 pub(crate) fn encoder(begin_millis: i64, packing: Packing, address: &str, trackers: &[String]) -> Encode {
     let (address, trackers) = (address.to_owned(), trackers.to_vec());
     let mut numbers: HashMap<u32, i64> = HashMap::new();
     Box::new(move |slice: &Slice, connection, fixes, bytes| {
+        if packing == Packing::Http {
+            let token = trackers.get(connection as usize).map_or("", String::as_str);
+            for fix in fixes {
+                let query = osmand_query(&slice.fixes[*fix as usize], begin_millis);
+                bytes.extend(http::get(&address, &format!("/in/{token}?{query}")).bytes());
+            }
+            return;
+        }
         let next = numbers.entry(connection).or_default();
         let text = frame_text(slice, fixes, *next + 1, begin_millis, packing);
         *next += fixes.len() as i64;
-        if packing == Packing::Http {
-            let bearer = trackers.get(connection as usize).map(|token| format!("Bearer {token}"));
-            let bearer = bearer.as_deref().unwrap_or_default();
-            let headers = [("Authorization", bearer), ("Content-Type", "application/json")];
-            bytes.extend(http::post(&address, "/v1/positions", &headers, &text).bytes());
-        } else {
-            ws::push_text(&text, bytes);
-        }
+        ws::push_text(&text, bytes);
     })
 }
 
-/// The text of a frame, or of a request; its items are numbered from `first` on.
+/// A fix as the OsmAnd app reports it, its speed in knots, without the device's name.
+pub(super) fn osmand_query(fix: &Fix, begin_millis: i64) -> String {
+    let Fix { round, place, heading, .. } = fix;
+    let timestamp = begin_millis + i64::from(*round) * 1_000;
+    let (latitude, longitude) = (place.y, place.x);
+    format!("lat={latitude}&lon={longitude}&timestamp={timestamp}&speed=29.16&bearing={heading}")
+}
+
+/// The text of a frame; its items are numbered from `first` on.
 pub(crate) fn frame_text(
     slice: &Slice,
     fixes: &[u32],
@@ -37,11 +46,7 @@ pub(crate) fn frame_text(
     packing: Packing,
 ) -> String {
     let mut text = String::with_capacity(40 + fixes.len() * 160);
-    text.push_str(if packing == Packing::Http {
-        r#"{"items":["#
-    } else {
-        r#"{"type":"positions","items":["#
-    });
+    text.push_str(r#"{"type":"positions","items":["#);
     for (number, fix) in (first..).zip(fixes) {
         if number > first {
             text.push(',');

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use futures_util::future::BoxFuture;
 use waypost::store::track::Track;
 use waypost_actors::model::{
-    Fix, GeofenceId, OrganizationId, Place, Timestamp, Vehicle, VehicleId, VehicleLimits,
+    Change, Fix, GeofenceId, OrganizationId, Place, Timestamp, Vehicle, VehicleId, VehicleLimits,
 };
 use waypost_actors::ports::{
     Batch, Committed, Counts, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore, VehicleSeed,
@@ -76,6 +76,10 @@ impl TrackStore for NullStore {
         Box::pin(async move { Ok(batch.writes.iter().map(|write| self.committed(write)).collect()) })
     }
 
+    fn number_changes(&self) -> BoxFuture<'_, Result<Vec<Change>, StoreError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
     fn slice(&self, _: VehicleId) -> BoxFuture<'_, Result<Option<Slice>, StoreError>> {
         Box::pin(async { Ok(None) })
     }
@@ -88,8 +92,8 @@ impl TrackStore for NullStore {
         self.master.reread(vehicles, sequence)
     }
 
-    fn quarantine<'a>(&'a self, refused: &'a RefusedFix) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.master.quarantine(refused)
+    fn keep_refused_fix<'a>(&'a self, refused: &'a RefusedFix) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.master.keep_refused_fix(refused)
     }
 
     fn mark_settled(&self, fence: GeofenceId, version: i64) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -92,6 +92,8 @@ fn settings(options: &ServerOptions, data_dir: PathBuf) -> Settings {
         rate_limit: None,
         rate_limit_sign_in: None,
         rate_limit_ingest: None,
+        // A loader opens all its connections before it sends anything.
+        waiting_connections: usize::MAX,
         ..Settings::default()
     }
 }

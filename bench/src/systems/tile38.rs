@@ -152,10 +152,13 @@ struct Message {
     detect: String,
     hook: String,
     id: String,
+    #[serde(default)]
     fields: Fields,
 }
 
-#[derive(Deserialize)]
+/// Tile38 leaves a field out whose value is 0.
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Fields {
     round: u32,
 }
@@ -238,6 +241,12 @@ mod tests {
                 }
             });
         }
+    }
+
+    #[test]
+    fn a_message_of_round_0_has_no_field() {
+        let said = r#"{"command":"set","detect":"exit","hook":"f3","id":"v1"}"#;
+        assert_eq!(transition(said), Some(Transition { vehicle: 1, round: 0, is_entry: false, fence: 3 }));
     }
 
     #[test]

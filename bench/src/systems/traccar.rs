@@ -1,23 +1,37 @@
 //! Traccar: positions as OsmAnd requests, devices and fences over its REST interface, transitions out of its
 //! report of events.
 
+use std::time::{Duration, Instant};
+
 use anyhow::{Context, Result, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
 use serde_json::{Value, json};
 use waypost_actors::model::Timestamp;
 
+use super::items::osmand_query;
 use super::session::{Encode, Processes, Session};
 use super::waypost::{begin_millis, http_openings};
 use super::{Packing, Rivals, ask};
 use crate::load::Slice;
 use crate::wire::http;
-use crate::world::{Fix, Outline, Transition, World, make_fences};
+use crate::world::{Outline, Transition, World, make_fences};
 
 const EMAIL: &str = "bench@example.com";
 const PASSWORD: &str = "bench";
 /// Devices in one report.
 const DEVICES_TOGETHER: usize = 50;
+/// How long a report may lack events: Traccar answers a position before it stores what that made.
+const ALL_WITHIN: Duration = Duration::from_secs(10);
+
+/// What a group has. Traccar takes the first member as the owner, so their order counts.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Permission {
+    group_id: i64,
+    geofence_id: i64,
+}
 
 /// Makes an administrator, a group with all fences, its devices, and opens sockets.
 pub(crate) fn open_traccar(world: &World, rivals: &Rivals) -> Result<Session> {
@@ -28,45 +42,37 @@ pub(crate) fn open_traccar(world: &World, rivals: &Rivals) -> Result<Session> {
     for (number, outline) in make_fences(world).iter().enumerate() {
         let area = well_known_text(outline).context("Traccar's circles are none of WGS 84")?;
         let fence = rest.make("/api/geofences", &json!({ "name": format!("f{number}"), "area": area }))?;
-        rest.post("/api/permissions", &json!({ "groupId": group, "geofenceId": fence }), true)?;
+        rest.post("/api/permissions", &Permission { group_id: group, geofence_id: fence }, true)?;
         fences.push(fence);
     }
+    let begin = begin_millis();
+    // The devices of a world before have names of their own.
+    let prefix = format!("g{group}v");
     let mut devices = Vec::new();
     for number in 0..world.vehicles {
-        let device =
-            json!({ "name": format!("v{number}"), "uniqueId": format!("v{number}"), "groupId": group });
+        let device = json!({ "name": format!("v{number}"), "uniqueId": format!("{prefix}{number}"), "groupId": group });
         devices.push(rest.make("/api/devices", &device)?);
     }
-    let begin = begin_millis();
     let processes = Processes { server: rivals.traccar_pid, database: rivals.traccar_database_pid };
     let osmand = rivals.traccar_osmand.clone();
     let mut session =
-        Session::new("Traccar", processes, Packing::Http, world.vehicles, encoder(begin, &osmand))?;
+        Session::new("Traccar", processes, Packing::Http, world.vehicles, encoder(begin, &osmand, prefix))?;
     let vehicles = world.vehicles;
     session.reopen = Some(Box::new(move || http_openings(&osmand, vehicles)));
     session.fetch_transitions =
-        Some(Box::new(move |slice| rest.transitions(slice, begin, &devices, &fences)));
+        Some(Box::new(move |slice| rest.all_transitions(slice, begin, &devices, &fences)));
     Ok(session)
 }
 
-fn encoder(begin_millis: i64, address: &str) -> Encode {
+fn encoder(begin_millis: i64, address: &str, prefix: String) -> Encode {
     let address = address.to_owned();
     Box::new(move |slice, _, fixes, bytes| {
         for fix in fixes {
-            let path = osmand_path(&slice.fixes[*fix as usize], begin_millis);
+            let fix = &slice.fixes[*fix as usize];
+            let path = format!("/?id={prefix}{}&{}", fix.vehicle, osmand_query(fix, begin_millis));
             bytes.extend(http::get(&address, &path).bytes());
         }
     })
-}
-
-/// Knots, as the protocol has them.
-fn osmand_path(fix: &Fix, begin_millis: i64) -> String {
-    let Fix { vehicle, round, place, heading } = fix;
-    let timestamp = begin_millis + i64::from(*round) * 1_000;
-    let (latitude, longitude) = (place.y, place.x);
-    format!(
-        "/?id=v{vehicle}&lat={latitude}&lon={longitude}&timestamp={timestamp}&speed=29.16&bearing={heading}"
-    )
 }
 
 /// Latitude first, as Traccar has it.
@@ -84,14 +90,14 @@ struct Rest {
 }
 
 impl Rest {
-    fn post(&self, path: &str, body: &Value, signed: bool) -> Result<Value> {
+    fn post(&self, path: &str, body: &impl Serialize, signed: bool) -> Result<Value> {
         let authorization = format!("Basic {}", STANDARD.encode(format!("{EMAIL}:{PASSWORD}")));
         let mut headers = vec![("Content-Type", "application/json"), ("Accept", "application/json")];
         if signed {
             headers.push(("Authorization", &authorization));
         }
         let (status, answer) =
-            ask(&self.address, &http::post(&self.address, path, &headers, &body.to_string()))?;
+            ask(&self.address, &http::post(&self.address, path, &headers, &serde_json::to_string(body)?))?;
         if !(200..300).contains(&status) {
             bail!("{path}: {status} {}", String::from_utf8_lossy(&answer));
         }
@@ -102,6 +108,24 @@ impl Rest {
     fn make(&self, path: &str, body: &Value) -> Result<i64> {
         let made = self.post(path, body, true)?;
         made["id"].as_i64().with_context(|| format!("{path} answers no id: {made}"))
+    }
+
+    /// Asks until all that are expected are there.
+    fn all_transitions(
+        &self,
+        slice: &Slice,
+        begin_millis: i64,
+        devices: &[i64],
+        fences: &[i64],
+    ) -> Result<Vec<Transition>> {
+        let begun = Instant::now();
+        loop {
+            let found = self.transitions(slice, begin_millis, devices, fences)?;
+            if found.len() >= slice.expected.len() || begun.elapsed() > ALL_WITHIN {
+                return Ok(found);
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
     }
 
     fn transitions(
@@ -156,14 +180,20 @@ fn transition(event: &Value, begin_millis: i64, devices: &[i64], fences: &[i64])
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::Fix;
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
     #[test]
     fn positions_and_fences_are_written_as_documented() {
         let place = geo::Coord { x: 7.5, y: 45.25 };
-        let path = osmand_path(&Fix { vehicle: 3, round: 2, place, heading: 90 }, 1_000_000);
-        assert_eq!(path, "/?id=v3&lat=45.25&lon=7.5&timestamp=1002000&speed=29.16&bearing=90");
+        let slice = Slice::new(vec![Fix { vehicle: 0, round: 2, place, heading: 90 }], vec![]);
+        let mut bytes = Vec::new();
+        encoder(1_000_000, "h", "g7v".to_owned())(&slice, 0, &[0], &mut bytes);
+        let line = "GET /?id=g7v0&lat=45.25&lon=7.5&timestamp=1002000&speed=29.16&bearing=90 HTTP/1.1\r\n";
+        assert!(bytes.starts_with(line.as_bytes()), "{}", String::from_utf8_lossy(&bytes));
+        let owned = serde_json::to_string(&Permission { group_id: 1, geofence_id: 2 }).unwrap();
+        assert_eq!(owned, r#"{"groupId":1,"geofenceId":2}"#);
         let ring = geo::LineString::from(vec![(1.0, 2.0), (3.0, 2.0), (3.0, 4.0), (1.0, 2.0)]);
         let area = well_known_text(&Outline::Rings(geo::Polygon::new(ring, vec![])));
         assert_eq!(area.as_deref(), Some("POLYGON ((2 1, 2 3, 4 3, 2 1))"));

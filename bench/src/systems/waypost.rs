@@ -1,4 +1,4 @@
-//! This server: the tracker socket or `POST /v1/positions` in, the live feed out.
+//! This server: the tracker socket or `/in/{token}` in, the live feed out.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -13,7 +13,7 @@ use crate::table::{self, megabytes};
 use crate::world::{Drive, Mix, Motion, World};
 
 /// The pause after anything that was started, before memory is read.
-const SETTLED_AFTER: Duration = Duration::from_secs(2);
+const QUIET_AFTER: Duration = Duration::from_secs(2);
 
 /// How idleness is measured.
 #[derive(Clone, Debug, Args)]
@@ -64,7 +64,7 @@ fn started(vehicles: u32, idle_vehicles: u32) -> Result<Waypost> {
 }
 
 fn memory(waypost: &Waypost) -> u64 {
-    std::thread::sleep(SETTLED_AFTER);
+    std::thread::sleep(QUIET_AFTER);
     resident_bytes(waypost.child.pid()).unwrap_or_default()
 }
 
@@ -93,12 +93,12 @@ fn sockets(options: &Options) -> Result<Vec<Vec<String>>> {
     let pid = waypost.child.pid();
     let world = waypost.options.world.clone();
     let mut session = waypost.open(&[Subscription::AllEvents])?;
-    std::thread::sleep(SETTLED_AFTER);
+    std::thread::sleep(QUIET_AFTER);
     let opened = resident_bytes(pid).unwrap_or_default();
     let mut rows = vec![row("sockets, open", options.sockets, before, opened, still_of(pid, options))];
     let mut drive = Drive::new(&world);
     run(&mut session, &Slice::next(&mut drive, 2), 2_000.0, 0.0)?;
-    std::thread::sleep(SETTLED_AFTER);
+    std::thread::sleep(QUIET_AFTER);
     let reported = resident_bytes(pid).unwrap_or_default();
     let cpu = still_of(pid, options);
     rows.push(row("vehicles, reported a moment ago", options.sockets, opened, reported, cpu));

@@ -18,7 +18,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use waypost_actors::geofence::Shape;
 use waypost_actors::model::{Circle, MultiPolygon, Place, Polygon, Ring, ShapeSpec, Timestamp};
 
-use super::records::Told;
+use super::records::CrossingRecord;
 use super::setup::Fleet;
 use super::stage::micros;
 use crate::Api;
@@ -162,7 +162,7 @@ impl Edits {
     }
 
     /// Compares events with the versions they name.
-    pub(super) fn report<'a>(&self, told: impl Iterator<Item = &'a Told>) -> EditsReport {
+    pub(super) fn report<'a>(&self, crossings: impl Iterator<Item = &'a CrossingRecord>) -> EditsReport {
         let mut failures = self.failures.borrow().clone();
         let mut latencies_micros = self.latencies_micros.borrow_mut();
         let mut report = EditsReport {
@@ -173,7 +173,7 @@ impl Edits {
         failures.truncate(SHOWN);
         report.failures = failures;
         let versions = self.versions.borrow();
-        for event in told {
+        for event in crossings {
             report.explained += 1;
             let why_not = match versions.get(&event.fence) {
                 None => Some("no such fence".to_owned()),
@@ -202,7 +202,7 @@ impl EditsReport {
 }
 
 /// Whether the version an event names explains the event, by the exact rules.
-fn why_not(event: &Told, versions: &HashMap<i64, Version>) -> Result<(), String> {
+fn why_not(event: &CrossingRecord, versions: &HashMap<i64, Version>) -> Result<(), String> {
     let version = versions.get(&event.version).ok_or("no such version")?;
     let holds = |place: Place| version.enabled && version.shape.covers(place);
     let by_edit = event.cause.starts_with("geofence");
@@ -259,9 +259,9 @@ mod tests {
         Version { effective_from: effective_from.map(at), enabled, shape }
     }
 
-    fn told(entry: bool, cause: &str, number: i64, second: i64, latitude: f64) -> Told {
+    fn crossing(entry: bool, cause: &str, number: i64, second: i64, latitude: f64) -> CrossingRecord {
         let place = Place::new(latitude, -97.0);
-        Told {
+        CrossingRecord {
             vehicle: "v".to_owned(),
             fence: "f".to_owned(),
             entry,
@@ -281,15 +281,15 @@ mod tests {
             (2, version(Some(100), true, 10.0)),
             (3, version(Some(200), false, 10.0)),
         ]);
-        let is_explained = |event: Told| why_not(&event, &versions).is_ok();
+        let is_explained = |event: CrossingRecord| why_not(&event, &versions).is_ok();
         let (inside, outside) = (30.001, 30.1);
-        assert!(is_explained(told(true, "crossing", 1, 50, inside)));
-        assert!(!is_explained(told(true, "crossing", 1, 50, outside)));
-        assert!(!is_explained(told(true, "crossing", 2, 50, inside)));
-        assert!(!is_explained(told(true, "crossing", 1, 150, inside)));
-        assert!(is_explained(told(false, "geofenceChanged", 2, 100, inside)));
-        assert!(is_explained(told(false, "geofenceDeleted", 3, 200, 30.0)));
-        assert!(!is_explained(told(true, "geofenceCreated", 3, 200, 30.0)));
-        assert!(!is_explained(told(true, "crossing", 9, 50, inside)));
+        assert!(is_explained(crossing(true, "crossing", 1, 50, inside)));
+        assert!(!is_explained(crossing(true, "crossing", 1, 50, outside)));
+        assert!(!is_explained(crossing(true, "crossing", 2, 50, inside)));
+        assert!(!is_explained(crossing(true, "crossing", 1, 150, inside)));
+        assert!(is_explained(crossing(false, "geofenceChanged", 2, 100, inside)));
+        assert!(is_explained(crossing(false, "geofenceDeleted", 3, 200, 30.0)));
+        assert!(!is_explained(crossing(true, "geofenceCreated", 3, 200, 30.0)));
+        assert!(!is_explained(crossing(true, "crossing", 9, 50, inside)));
     }
 }

@@ -129,10 +129,10 @@ pub async fn run(options: Options) -> Result<Summary> {
     if options.expect.is_some() || options.save.is_some() || watch.is_some() || edits.is_some() {
         let mut log = Log::new(&fleet.organization_id, edits.is_some());
         let wanted = options.expect.is_some().then_some(expected.as_slice());
-        summary.events = settle(&mut log, &api, wanted, &mut names).await?;
+        summary.events = await_expected(&mut log, &api, wanted, &mut names).await?;
         let events = log.events;
         summary.events_listed_twice = events.repeated();
-        summary.edits = edits.map(|edits| edits.report(events.told.values()));
+        summary.edits = edits.map(|edits| edits.report(events.crossings.values()));
         if let Some(path) = &options.save {
             let saved =
                 expected::write(events.active(), &names).with_context(|| path.display().to_string())?;
@@ -171,7 +171,7 @@ fn backlog(
 
 /// Reads the log of events until it is as expected, or nothing new comes: late fixes are corrected
 /// after their acks.
-async fn settle(
+async fn await_expected(
     log: &mut Log,
     api: &Api,
     expected: Option<&[Key]>,

@@ -93,7 +93,7 @@ struct RecordFix<'a> {
 
 /// What an active entry or exit says, as far as its fence's version must explain it.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct CrossingRecord {
     /// The vehicle's name.
     pub vehicle: String,
     /// The fence's name.
@@ -118,7 +118,7 @@ pub(super) struct Told {
 #[derive(Debug, Default)]
 pub(super) struct Events {
     /// The content of each active entry and exit, if it is to be kept.
-    pub told: HashMap<Uuid, Told>,
+    pub crossings: HashMap<Uuid, CrossingRecord>,
     /// How each record counts: not at all once it is retracted, or as a dwell.
     pub keys: HashMap<Uuid, Option<Key>>,
     /// The newest revision of each record, dwells and retracted ones included, and how often the feed returned it.
@@ -192,17 +192,17 @@ impl Log {
         self.events.keys.insert(record.id, key);
         if self.keeps_told {
             match key {
-                Some(_) => self.events.told.insert(record.id, told(record)?),
-                None => self.events.told.remove(&record.id),
+                Some(_) => self.events.crossings.insert(record.id, crossing(record)?),
+                None => self.events.crossings.remove(&record.id),
             };
         }
         Ok(())
     }
 }
 
-fn told(record: &Record<'_>) -> Result<Told> {
+fn crossing(record: &Record<'_>) -> Result<CrossingRecord> {
     let (recorded_at, place) = record.fix()?;
-    Ok(Told {
+    Ok(CrossingRecord {
         vehicle: record.vehicle_name.to_string(),
         fence: record.geofence_name.to_string(),
         entry: record.kind == "entry",

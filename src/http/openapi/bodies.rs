@@ -6,6 +6,12 @@ use serde_json::{Map, Value, json};
 
 use super::closed::{PART, closed, resolved};
 use super::flat::{each_inside, refer, reference};
+use crate::domain::body::Body;
+use crate::domain::driver::CreateDriver;
+use crate::domain::geofence::CreateGeofence;
+use crate::domain::organization::CreateOrganization;
+use crate::domain::tracker::CreateTracker;
+use crate::domain::vehicle::CreateVehicle;
 
 /// The methods that take bodies.
 const METHODS: [(&str, bool); 2] = [("post", true), ("put", false)];
@@ -33,6 +39,7 @@ pub(super) fn say_what_may_be_left_out(document: &mut Value) {
                 add_read_only(&mut body, answered.unwrap_or(&Value::Null), &schemas);
             }
             name_parts(&mut body, &name, &schemas, &mut own);
+            add_defaults(&mut body, defaults(&name));
             own.insert(name, body);
         }
     }
@@ -48,6 +55,27 @@ fn body_name(operation: &str) -> String {
         first.to_uppercase() + rest
     });
     words.collect::<String>() + "Body"
+}
+
+/// What a POST may leave out, with the values it gets then, by the declaration of its body.
+fn defaults(body_name: &str) -> Map<String, Value> {
+    match body_name {
+        "CreateDriverBody" => CreateDriver::defaults(),
+        "CreateGeofenceBody" => CreateGeofence::defaults(),
+        "CreateOrganizationBody" => CreateOrganization::defaults(),
+        "CreateTrackerBody" => CreateTracker::defaults(),
+        "CreateVehicleBody" => CreateVehicle::defaults(),
+        _ => Map::new(),
+    }
+}
+
+fn add_defaults(body: &mut Value, defaults: Map<String, Value>) {
+    let Some(members) = body.get_mut("properties").and_then(Value::as_object_mut) else { return };
+    for (name, default) in defaults {
+        if let Some(member) = members.get_mut(&name) {
+            member["default"] = default;
+        }
+    }
 }
 
 /// The members that only the server writes.

@@ -23,9 +23,7 @@ pub(super) fn closed(schema: &Value, schemas: &Value) -> Value {
         *items = closed(items, schemas);
     }
     if let Some(properties) = members.get_mut("properties").and_then(Value::as_object_mut) {
-        properties
-            .values_mut()
-            .for_each(|property| *property = nullable_if_it_has_a_default(closed(property, schemas)));
+        properties.values_mut().for_each(|property| *property = off_by_null(closed(property, schemas)));
         members.insert("additionalProperties".to_owned(), json!(false));
     }
     let is_free_text = members.contains_key("minLength")
@@ -36,9 +34,10 @@ pub(super) fn closed(schema: &Value, schemas: &Value) -> Value {
     schema
 }
 
-/// Rules are the members with defaults, and `null` turns a rule off.
-fn nullable_if_it_has_a_default(mut member: Value) -> Value {
-    if member.get("default").is_some()
+/// Rules are the members whose type has defaults, and `null` turns a rule off. The defaults are not those of a body:
+/// a fence's rules come from its organization, and a PUT keeps what is stored.
+fn off_by_null(mut member: Value) -> Value {
+    if member.as_object_mut().is_some_and(|member| member.remove("default").is_some())
         && let Some(kind) = member["type"].as_str()
     {
         member["type"] = json!([kind, "null"]);

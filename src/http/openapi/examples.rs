@@ -45,6 +45,11 @@ pub(super) fn body(operation: &str) -> Option<Value> {
                 "radiusMeters": 150,
             },
         }),
+        "create_webhook" => json!({
+            "url": "https://example.com/waypost",
+            "description": "Arrivals for the warehouse",
+            "eventTypes": ["geofence.*", "fuel.refuel"],
+        }),
         "create_positions" => json!({
             "items": [{
                 "recordedAt": "2026-05-01T12:00:00Z",

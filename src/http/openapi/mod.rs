@@ -89,6 +89,10 @@ fn add_what_types_do_not_say(document: &mut Value) {
     let schemas = &mut document["components"]["schemas"];
     schemas["Subscription"]["properties"]["usage"] =
         json!({ "$ref": "#/components/schemas/Usage", "readOnly": true });
+    // Their defaults let the derive think that an answer may leave rules out.
+    if let Some(rules) = schemas["Rules"]["properties"].as_object() {
+        schemas["Rules"]["required"] = json!(rules.keys().collect::<Vec<_>>());
+    }
     // Tells apart the two forms in which a driver is shown.
     for (name, masked) in [("OwnDriver", false), ("DriverStub", true)] {
         schemas[name]["properties"]["masked"]["const"] = json!(masked);

@@ -58,7 +58,10 @@ fn of_its_kind(operation: &Value, route: &Route) -> Vec<Code> {
         (takes("after"), &[Code::InvalidCursor]),
         (route.access != Access::Open, &[Code::Unauthenticated]),
         (route.access == Access::Tracker, &[Code::InvalidToken, Code::TrackerDisabled]),
-        (route.access != Access::Open, &[Code::Forbidden, Code::OrganizationInactive, Code::NoOrganization]),
+        (
+            route.access != Access::Open,
+            &[Code::Forbidden, Code::OrganizationInactive, Code::NoOrganization, Code::EmailNotVerified],
+        ),
         (changes, &[Code::SubscriptionInactive]),
         (has_id || names_organization, &[Code::NotFound]),
         (names_organization, &[Code::OrganizationRequired]),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::http::route::{Access, Route};
 
 /// The groups of operations.
-const TAGS: [(&str, &str); 15] = [
+const TAGS: [(&str, &str); 16] = [
     ("auth", "Signing in, staying signed in, signing out; invitations and forgotten passwords."),
     ("system users", "Accounts of programs: sign-up, verification, scopes."),
     ("organizations", "Tenants: sign-up, activation, settings, subscription."),
@@ -19,6 +19,7 @@ const TAGS: [(&str, &str); 15] = [
     ("visits", "Stays of vehicles in geofences."),
     ("fuel", "Levels, refuels and drains, consumption and charts."),
     ("live", "Positions in, and the feed of what happens."),
+    ("webhooks", "What happens, sent to addresses of your own."),
     ("audit", "Who changed what."),
     ("server", "Whether the server lives and is ready, and this description."),
 ];

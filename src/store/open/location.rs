@@ -44,8 +44,16 @@ pub enum OpenError {
     #[error("{} (postgresql.conf)", not_durable(.0))]
     NotDurable(&'static str),
     /// A transfer into this database was begun and has not completed.
-    #[error("a transfer into this database has not gone through: run `waypost transfer` again")]
+    #[error(
+        "a transfer into this database has not gone through: run `waypost transfer` again, or `waypost restore` if \
+         that was it"
+    )]
     HalfTransferred,
+    /// A restore into this directory was begun and has not completed.
+    #[error(
+        "a restore has not gone through: run `waypost restore` again, or delete {0} to begin with nothing"
+    )]
+    HalfRestored(PathBuf),
     /// The store was moved away by a transfer.
     #[error(
         "the embedded store was {told}: set DATABASE_URL, or delete {mark} to go on without what came since"

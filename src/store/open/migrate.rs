@@ -3,10 +3,21 @@
 use sqlx::migrate::Migrator;
 
 use super::location::OpenError;
-use crate::store::sql::{Db, Pools};
+use crate::store::sql::{Db, On, Pools, Result as SqlResult};
 
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
+
+/// The newest migration that this program knows.
+#[must_use]
+pub fn known_migration() -> i64 {
+    SQLITE_MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default()
+}
+
+/// The newest migration of a store whose tables were made.
+pub(in crate::store) async fn newest_migration(on: On<'_>) -> SqlResult<i64> {
+    on.sql("select coalesce(max(version), 0) from _sqlx_migrations").scalar().await
+}
 
 /// Brings the tables up to date, under a lock: PostgreSQL's advisory one, or SQLite's write lock.
 pub async fn migrate(db: &Db) -> Result<(), OpenError> {

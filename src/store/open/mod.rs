@@ -6,13 +6,15 @@ mod pool;
 mod postgres;
 mod sqlite;
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::sql::{Db, Line, Pools, Writer};
-use super::transfer::marks::{has_moved, is_half};
+use super::transfer::marks::{half_restored, has_moved, is_half};
 pub use location::{Location, OpenError, Options};
-pub use migrate::migrate;
-pub(super) use postgres::{connect_postgres, place, postgres};
+pub(super) use migrate::newest_migration;
+pub use migrate::{known_migration, migrate};
+pub(super) use postgres::{connect_postgres, is_on_this_machine, place, postgres};
 pub use sqlite::embedded_file;
 pub(super) use sqlite::{SQLITE_FILE, SQLITE_PATIENCE, single_reader};
 
@@ -20,12 +22,11 @@ pub(super) use sqlite::{SQLITE_FILE, SQLITE_PATIENCE, single_reader};
 /// data needs the rows that it locks.
 const WRITER_IDLE_PATIENCE: Duration = Duration::from_secs(3);
 /// Opens the store and migrates its tables; several processes may start at once. Refuses a store that a transfer has
-/// moved away, or not yet completely moved in.
+/// moved away, or not yet completely
+/// moved in or restored.
 pub async fn open_and_migrate(options: &Options) -> Result<Db, OpenError> {
-    if let Location::Embedded(directory) = &options.location
-        && let Some((mark, told)) = has_moved(directory)
-    {
-        return Err(OpenError::Moved { mark, told });
+    if let Location::Embedded(directory) = &options.location {
+        refuse_marked(directory)?;
     }
     let db = open(options).await?;
     if let Pools::Postgres { pool, .. } = &db.pools
@@ -35,6 +36,15 @@ pub async fn open_and_migrate(options: &Options) -> Result<Db, OpenError> {
     }
     migrate(&db).await?;
     Ok(db)
+}
+
+/// Refuses a directory from which a store was moved, or into which one was not yet completely restored.
+fn refuse_marked(directory: &Path) -> Result<(), OpenError> {
+    if let Some((mark, told)) = has_moved(directory) {
+        return Err(OpenError::Moved { mark, told });
+    }
+    let half = half_restored(directory);
+    if half.exists() { Err(OpenError::HalfRestored(half)) } else { Ok(()) }
 }
 
 /// Opens the store without migrating it.

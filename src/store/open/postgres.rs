@@ -62,6 +62,11 @@ pub(in crate::store) fn place(url: &str) -> Result<String, OpenError> {
     Ok(format!("{}:{}/{name}", options.get_host(), options.get_port()))
 }
 
+/// Whether a database is reached without a network.
+pub(in crate::store) fn is_on_this_machine(url: &str) -> Result<bool, OpenError> {
+    Ok(is_local(parse(url)?.get_host()))
+}
+
 /// A connection outside any pool, which may stay idle for as long as it lives. Its errors are the server's own; a
 /// pool would only report a timeout.
 pub(in crate::store) async fn connect_postgres(url: &str) -> Result<PgConnection, OpenError> {
@@ -76,8 +81,8 @@ pub(super) async fn open_postgres(url: &str, options: &Options) -> Result<Db, Op
     if let Some(setting) = broken_at_start(&mut session).await? {
         return Err(OpenError::NotDurable(setting));
     }
-    let host = parse(url)?.get_host().to_owned();
-    if !is_local(&host) && !is_encrypted(&mut session).await? {
+    if !is_on_this_machine(url)? && !is_encrypted(&mut session).await? {
+        let host = parse(url)?.get_host().to_owned();
         tracing::warn!(
             host,
             "PostgreSQL is spoken to in clear over a network; use sslmode=verify-full in its URL"

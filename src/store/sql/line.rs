@@ -12,8 +12,8 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, Connection, Executor, SqlSafeStr};
 use tokio::time::timeout;
 
+use super::durability;
 use super::error::{Result, SqlError};
-use super::promises;
 
 /// Time limits: for an idle connection to answer, for a new one to be made, and for one to close.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
@@ -49,7 +49,7 @@ impl Line {
             return Ok(connection);
         }
         let mut connection = in_time(CONNECT_WITHIN, PgConnection::connect_with(&self.options)).await?;
-        promises::pin(&mut connection).await?;
+        durability::pin(&mut connection).await?;
         execute(&mut connection, first).await?;
         Ok(connection)
     }

@@ -63,7 +63,7 @@ impl Track {
             Ok(Some(Written { committed, number, plan, log_from })) => {
                 memory.doubt = Some((number, plan));
                 tx.commit().await?;
-                memory.settle_doubt(number)?;
+                memory.resolve_in_doubt(number)?;
                 memory.log_from = log_from;
                 Ok(Some(committed))
             }
@@ -89,7 +89,7 @@ impl Track {
         else {
             return Ok(None);
         };
-        memory.settle_doubt(number - 1)?;
+        memory.resolve_in_doubt(number - 1)?;
         let mut fresh: HashMap<VehicleId, Vec<ChunkFix>> = HashMap::with_capacity(writes.len());
         for write in writes {
             fresh.entry(write.vehicle_id).or_default().extend(fresh_of(&write.effects.rows));

@@ -32,7 +32,7 @@ impl Memory {
     }
 
     /// Whether the commit in doubt is stored, once the newest one that is stored is known.
-    pub(super) fn settle_doubt(&mut self, newest: i64) -> Result<()> {
+    pub(super) fn resolve_in_doubt(&mut self, newest: i64) -> Result<()> {
         if let Some((number, plan)) = self.doubt.take()
             && number <= newest
         {
@@ -80,10 +80,10 @@ mod tests {
             let mut memory = Memory::default();
             let before = plan(&mut memory, 1);
             memory.doubt = Some((4, before));
-            memory.settle_doubt(4).expect("packed");
+            memory.resolve_in_doubt(4).expect("packed");
             let doubtful = plan(&mut memory, 2);
             memory.doubt = Some((5, doubtful));
-            memory.settle_doubt(newest).expect("packed");
+            memory.resolve_in_doubt(newest).expect("packed");
             let known = memory.unsaved.state(VEHICLE).expect("it is behind").unsaved;
             let tail = memory.tails.of(VEHICLE).expect("unpacked").len();
             assert_eq!(

@@ -5,6 +5,7 @@
 mod commit;
 mod fix_log;
 mod memory;
+mod numbering;
 mod packed_fixes;
 mod recovery;
 mod tails;
@@ -17,7 +18,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, MutexGuard};
 use uuid::Uuid;
-use waypost_actors::model::{GeofenceId, VehicleId};
+use waypost_actors::model::{Change, GeofenceId, VehicleId};
 use waypost_actors::ports::{
     Batch, Committed, RecordLog, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore,
 };
@@ -27,13 +28,13 @@ use waypost_actors::watch::Audience;
 pub(super) use self::fix_log::logged_fixes;
 use self::memory::Memory;
 use self::tails::Tails;
-use super::calibration;
 use super::packed_chunk::ChunkFix;
+use super::packed_state::PackedState;
 use super::record_row::{RecordRow, SELECT_RECORDS};
 use super::refused_fix;
 use super::slice::read_slice;
-use super::sql::{Db, Engine, On, Promises, Result, Tx, Writer, in_time, not_durable};
-use super::state_row::StateText;
+use super::sql::{Db, Durability, Engine, On, Result, Tx, Writer, in_time, not_durable};
+use super::{calibration, change_log};
 
 /// How long the pool may take for what the live core asks of it.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
@@ -43,7 +44,7 @@ pub struct Track {
     db: Db,
     writer: Writer,
     epoch: i64,
-    promises: Promises,
+    durability: Durability,
     memory: Mutex<Memory>,
     tails: Arc<Tails>,
 }
@@ -78,7 +79,7 @@ impl Track {
         tx.commit().await?;
         let tails = Arc::<Tails>::default();
         let memory = Mutex::new(Memory::new(Arc::clone(&tails)));
-        Ok(Self { db, writer: writer.into(), epoch, promises: Promises::default(), memory, tails })
+        Ok(Self { db, writer: writer.into(), epoch, durability: Durability::default(), memory, tails })
     }
 
     /// The number of this server's time as the writer.
@@ -89,8 +90,8 @@ impl Track {
 
     /// What is noted here as broken by the database keeps this from committing anything.
     #[must_use]
-    pub fn promises(&self) -> Promises {
-        self.promises.clone()
+    pub fn durability(&self) -> Durability {
+        self.durability.clone()
     }
 
     /// A vehicle's fixes that are in no chunk, oldest first. To be read before the store, because they go from here to there.
@@ -105,7 +106,7 @@ impl Track {
         let Some(Numbers { log_number, .. }) = self.is_writer(&mut tx).await? else {
             return tx.rollback().await.map(|()| None);
         };
-        memory.settle_doubt(log_number)?;
+        memory.resolve_in_doubt(log_number)?;
         Ok(Some(Held { tx, memory, log_number }))
     }
 
@@ -124,10 +125,10 @@ impl Track {
         let Some(Numbers { next_sequence, log_number }) = self.is_writer(&mut tx).await? else {
             return Ok(None);
         };
-        memory.settle_doubt(log_number)?;
+        memory.resolve_in_doubt(log_number)?;
         let mut reread = Reread { next_sequence, ..Reread::default() };
         for some in vehicles.chunks(500) {
-            let rows: Vec<(Uuid, StateText, bool)> = tx
+            let rows: Vec<(Uuid, PackedState, bool)> = tx
                 .on()
                 .sql("select vehicle_id, state, dirty_from is not null from vehicle_state where vehicle_id in (")
                 .push_each(some, |stmt, id| stmt.push_bind(id.0))
@@ -137,7 +138,7 @@ impl Track {
             let is_dirty = rows.iter().filter(|(.., is_dirty)| *is_dirty);
             reread.dirty.extend(is_dirty.map(|(id, ..)| VehicleId::from(*id)));
             let mut stored: HashMap<Uuid, VehicleState> =
-                rows.into_iter().map(|(id, StateText(state), _)| (id, state)).collect();
+                rows.into_iter().map(|(id, PackedState(state), _)| (id, state)).collect();
             reread.states.extend(some.iter().map(|id| {
                 let stored = stored.remove(&id.0);
                 let newer = memory.unsaved.state(*id).map(|state| VehicleState::clone(state));
@@ -146,13 +147,14 @@ impl Track {
         }
         let limit = (next_sequence - sequence).max(0);
         reread.records = read_records(tx.on(), Audience::Everyone, sequence, limit).await?;
+        reread.changes = change_log::read(tx.on(), Audience::Everyone, sequence, limit).await?;
         tx.commit().await?;
         Ok(Some(reread))
     }
 
     /// What the database would not keep is not acknowledged.
-    fn require_promises(&self) -> std::result::Result<(), StoreError> {
-        self.promises.broken().map_or(Ok(()), |setting| Err(StoreError::Away(not_durable(setting))))
+    fn require_durability(&self) -> std::result::Result<(), StoreError> {
+        self.durability.broken().map_or(Ok(()), |setting| Err(StoreError::away(not_durable(setting))))
     }
 
     async fn settled(&self, fence: GeofenceId, version: i64) -> Result<()> {
@@ -174,7 +176,7 @@ async fn read_records(on: On<'_>, audience: Audience, from: i64, limit: i64) -> 
 }
 
 fn away(error: sqlx::Error) -> StoreError {
-    StoreError::Away(error.to_string())
+    StoreError::away(error)
 }
 
 /// What is asked over the pool's connections, of which one may go silent with the question. PostgreSQL itself ends what
@@ -193,9 +195,16 @@ impl TrackStore for Track {
         batch: &'a Batch,
     ) -> BoxFuture<'a, std::result::Result<Vec<Committed>, StoreError>> {
         Box::pin(async move {
-            self.require_promises()?;
-            let committed = self.commit_whole(batch).await.map_err(|error| refused_fix::told(&error))?;
+            self.require_durability()?;
+            let committed = self.commit_whole(batch).await.map_err(refused_fix::told)?;
             committed.ok_or(StoreError::TakenOver)
+        })
+    }
+
+    fn number_changes(&self) -> BoxFuture<'_, std::result::Result<Vec<Change>, StoreError>> {
+        Box::pin(async move {
+            self.require_durability()?;
+            self.number_waiting().await.map_err(away)?.ok_or(StoreError::TakenOver)
         })
     }
 
@@ -209,18 +218,18 @@ impl TrackStore for Track {
         sequence: i64,
     ) -> BoxFuture<'a, std::result::Result<Reread, StoreError>> {
         Box::pin(async move {
-            self.require_promises()?;
+            self.require_durability()?;
             self.read_back(vehicles, sequence).await.map_err(away)?.ok_or(StoreError::TakenOver)
         })
     }
 
-    fn quarantine<'a>(
+    fn keep_refused_fix<'a>(
         &'a self,
         refused: &'a RefusedFix,
     ) -> BoxFuture<'a, std::result::Result<(), StoreError>> {
         Box::pin(async move {
             let kept = in_time(ANSWER_WITHIN, refused_fix::insert(&self.db, refused));
-            kept.await.map_err(|error| refused_fix::told(&error))
+            kept.await.map_err(refused_fix::told)
         })
     }
 
@@ -249,5 +258,14 @@ impl RecordLog for Track {
         limit: i64,
     ) -> BoxFuture<'_, std::result::Result<Vec<Record>, StoreError>> {
         Box::pin(asked(read_records(self.db.read(), audience, sequence, limit)))
+    }
+
+    fn changes_from(
+        &self,
+        audience: Audience,
+        sequence: i64,
+        limit: i64,
+    ) -> BoxFuture<'_, std::result::Result<Vec<Change>, StoreError>> {
+        Box::pin(asked(change_log::read(self.db.read(), audience, sequence, limit)))
     }
 }

@@ -6,7 +6,7 @@ use postcard::{from_bytes, to_stdvec};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use waypost_actors::model::{Fix, FuelReading, Place, Timestamp, VehicleId};
-use waypost_actors::tracking::{Applied, PositionRow, Quarantine, Standing};
+use waypost_actors::tracking::{Applied, Freshness, PositionRow, Quarantine};
 
 use crate::store::sql::{Result, SqlError};
 
@@ -49,7 +49,7 @@ pub(super) struct PackedFix {
     place: PackedPlace,
     speed: Number,
     heading: Number,
-    /// The number of its standing times that of quarantines, and the number of its quarantine.
+    /// The number of its freshness times that of quarantines, and the number of its quarantine.
     found: u8,
     more: Option<Box<More>>,
 }
@@ -191,8 +191,12 @@ impl More {
     }
 }
 
-const STANDINGS: [Standing; 4] =
-    [Standing::Fresh, Standing::Recheck { late: false }, Standing::Recheck { late: true }, Standing::Repeat];
+const FRESHNESS: [Freshness; 4] = [
+    Freshness::Fresh,
+    Freshness::Recheck { late: false },
+    Freshness::Recheck { late: true },
+    Freshness::Repeat,
+];
 const QUARANTINES: [Option<Quarantine>; 5] = [
     None,
     Some(Quarantine::Future),
@@ -204,7 +208,7 @@ const QUARANTINES: [Option<Quarantine>; 5] = [
 impl PackedFix {
     pub(super) fn pack(row: &PositionRow, base: i64) -> Self {
         let fix = &row.fix;
-        let standing = STANDINGS.iter().position(|known| *known == row.standing).unwrap_or_default();
+        let freshness = FRESHNESS.iter().position(|known| *known == row.freshness).unwrap_or_default();
         let quarantine = QUARANTINES.iter().position(|known| *known == row.quarantine).unwrap_or_default();
         Self {
             recorded: Before::pack(fix.recorded_at, base),
@@ -212,7 +216,7 @@ impl PackedFix {
             place: PackedPlace::pack(fix.place),
             speed: Number::pack(fix.speed_kmh),
             heading: Number::pack(fix.heading_degrees),
-            found: (standing * QUARANTINES.len() + quarantine) as u8,
+            found: (freshness * QUARANTINES.len() + quarantine) as u8,
             more: More::pack(fix),
         }
     }
@@ -227,8 +231,8 @@ impl PackedFix {
         }
         let found = usize::from(self.found);
         let unknown = || SqlError::Decode(format!("nothing known of a fix has the number {found}").into());
-        let standing = *STANDINGS.get(found / QUARANTINES.len()).ok_or_else(unknown)?;
-        Ok(PositionRow { fix, quarantine: QUARANTINES[found % QUARANTINES.len()], standing })
+        let freshness = *FRESHNESS.get(found / QUARANTINES.len()).ok_or_else(unknown)?;
+        Ok(PositionRow { fix, quarantine: QUARANTINES[found % QUARANTINES.len()], freshness })
     }
 }
 
@@ -283,7 +287,7 @@ mod tests {
     }
 
     fn row(fix: Fix) -> PositionRow {
-        PositionRow { fix, quarantine: None, standing: Standing::Fresh }
+        PositionRow { fix, quarantine: None, freshness: Freshness::Fresh }
     }
 
     fn round_trip(rows: Vec<PositionRow>) -> usize {
@@ -318,9 +322,9 @@ mod tests {
                 assert_eq!(format!("{back:?}"), format!("{full:?}"));
             }
         }
-        for (standing, quarantine) in STANDINGS.into_iter().flat_map(|one| QUARANTINES.map(|why| (one, why)))
+        for (freshness, quarantine) in FRESHNESS.into_iter().flat_map(|one| QUARANTINES.map(|why| (one, why)))
         {
-            round_trip(vec![PositionRow { fix: fix(0.0, 1.0), quarantine, standing }]);
+            round_trip(vec![PositionRow { fix: fix(0.0, 1.0), quarantine, freshness }]);
         }
         for micros in [i64::MIN, -1, 0, i64::MAX] {
             let odd = Fix { recorded_at: Timestamp::from_micros(micros), ..fix(0.0, 1.0) };

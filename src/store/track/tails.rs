@@ -7,7 +7,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use postcard::{take_from_bytes, to_extend};
 use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::ports::VehicleWrite;
-use waypost_actors::tracking::{PositionRow, Standing};
+use waypost_actors::tracking::{Freshness, PositionRow};
 
 use super::packed_fixes::PackedFix;
 use crate::store::packed_chunk::ChunkFix;
@@ -48,7 +48,7 @@ impl Tail {
     fn append(&mut self, fixes: &[ChunkFix]) -> Result<()> {
         for (fix, quarantine) in fixes {
             self.newest = self.newest.max(fix.recorded_at);
-            let row = PositionRow { fix: *fix, quarantine: *quarantine, standing: Standing::Fresh };
+            let row = PositionRow { fix: *fix, quarantine: *quarantine, freshness: Freshness::Fresh };
             let packed = std::mem::take(&mut self.packed);
             let packed = to_extend(&PackedFix::pack(&row, 0), packed);
             self.packed = packed.map_err(|error| SqlError::Encode(error.into()))?;
@@ -111,7 +111,7 @@ impl Tails {
         let mut wrong = Vec::new();
         for (number, write) in writes.iter().enumerate() {
             for (index, row) in write.effects.rows.iter().enumerate() {
-                if row.standing == Standing::Fresh && !is_newer(write.vehicle_id, row) {
+                if row.freshness == Freshness::Fresh && !is_newer(write.vehicle_id, row) {
                     wrong.push((number, index));
                 }
             }
@@ -121,7 +121,7 @@ impl Tails {
         }
         let mut writes = writes.to_vec();
         for (number, index) in wrong {
-            writes[number].effects.rows[index].standing = Standing::Recheck { late: true };
+            writes[number].effects.rows[index].freshness = Freshness::Recheck { late: true };
         }
         Cow::Owned(writes)
     }

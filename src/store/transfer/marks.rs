@@ -1,33 +1,40 @@
-//! Two marks: on a target that a transfer has begun to fill, and on an embedded store that was moved away.
+//! Marks: on a target that a transfer or a restore has begun to fill, and on an embedded store that was moved away.
 
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use sqlx::{AssertSqlSafe, PgConnection, PgPool};
+use sqlx::{AssertSqlSafe, PgConnection, PgExecutor};
 use waypost_actors::model::Timestamp;
 
 use crate::store::sql::Result;
 
-/// A table that exists in a target until the transfer is complete.
+/// A table that exists in a target until the transfer or restore is complete.
 pub(super) const HALF: &str = "transfer_under_way";
+/// An embedded store while it is being restored; until it gets its name, servers refuse its directory.
+const HALF_RESTORED: &str = "waypost.sqlite.part";
 /// The file that marks a store as moved.
 const MOVED: &str = "waypost.moved";
 
-pub(super) async fn put_half(conn: &mut PgConnection) -> Result<()> {
+pub(in crate::store) async fn put_half(conn: &mut PgConnection) -> Result<()> {
     let text = format!("create table if not exists {HALF} ()");
     sqlx::query(AssertSqlSafe(text)).execute(conn).await?;
     Ok(())
 }
 
-pub(super) async fn remove_half(conn: &mut PgConnection) -> Result<()> {
+pub(in crate::store) async fn remove_half(conn: &mut PgConnection) -> Result<()> {
     sqlx::query(AssertSqlSafe(format!("drop table {HALF}"))).execute(conn).await?;
     Ok(())
 }
 
-/// Whether a transfer into this database was begun and has not completed.
-pub(in crate::store) async fn is_half(pool: &PgPool) -> Result<bool> {
-    sqlx::query_scalar("select to_regclass($1) is not null").bind(HALF).fetch_one(pool).await
+/// Whether a transfer or restore into this database was begun and has not completed.
+pub(in crate::store) async fn is_half(on: impl PgExecutor<'_>) -> Result<bool> {
+    sqlx::query_scalar("select to_regclass($1) is not null").bind(HALF).fetch_one(on).await
+}
+
+/// The file of a directory into which a store is being restored.
+pub(in crate::store) fn half_restored(directory: &Path) -> PathBuf {
+    directory.join(HALF_RESTORED)
 }
 
 /// Marks a store as moved; an error names the file that could not be written.

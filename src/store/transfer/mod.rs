@@ -10,7 +10,8 @@
 mod binary;
 mod error;
 pub(super) mod marks;
-mod schema;
+mod read_back;
+pub(super) mod schema;
 mod sum;
 mod table;
 
@@ -27,20 +28,13 @@ use super::partitions::make_partitions_of;
 use super::sql::{Db, On, Pools, SqlError};
 use binary::Writer;
 pub use error::TransferError;
-pub use sum::Sum;
+use read_back::sum_of_postgres;
+pub(super) use read_back::{sums_of_embedded, sums_of_postgres};
+pub use sum::{Sum, TableSum};
 use table::Table;
 
 /// Bytes gathered per send.
 const CHUNK: usize = 1 << 20;
-
-/// A moved table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moved {
-    /// Its name.
-    pub table: String,
-    /// The sum of both sides.
-    pub sum: Sum,
-}
 
 /// Moves the store in a data directory into the database at `url`, and reports each table when its rows are sent.
 /// Both stores' locks are held meanwhile. Returns the sums of both sides, table by table.
@@ -48,8 +42,8 @@ pub async fn transfer(
     directory: &Path,
     url: &str,
     now: Timestamp,
-    mut told: impl FnMut(&Moved),
-) -> Result<Vec<Moved>, TransferError> {
+    mut told: impl FnMut(&TableSum),
+) -> Result<Vec<TableSum>, TransferError> {
     if !directory.join(open::SQLITE_FILE).exists() {
         return Err(TransferError::NoStore(directory.to_owned()));
     }
@@ -91,8 +85,8 @@ async fn prepare(target: &Db, pool: &PgPool, place: &str) -> Result<(), Transfer
 async fn move_all(
     from: &Db,
     pool: &PgPool,
-    told: &mut impl FnMut(&Moved),
-) -> Result<Vec<Moved>, TransferError> {
+    told: &mut impl FnMut(&TableSum),
+) -> Result<Vec<TableSum>, TransferError> {
     let mut snapshot = from.begin_snapshot().await?;
     let On::LiteConn(source) = snapshot.on() else { return Err(OpenError::Url.into()) };
     let tables = {
@@ -112,10 +106,10 @@ async fn move_all(
     for table in &tables {
         let failed = |error| TransferError::Rows(table.name.clone(), error);
         let sum = copy(source, &mut tx, table).await.map_err(failed)?;
-        moved.push(Moved { table: table.name.clone(), sum });
+        moved.push(TableSum { table: table.name.clone(), sum });
         told(&moved[moved.len() - 1]);
     }
-    for (table, Moved { sum, .. }) in tables.iter().zip(&moved) {
+    for (table, TableSum { sum, .. }) in tables.iter().zip(&moved) {
         check(source, &mut tx, table, *sum).await?;
     }
     marks::remove_half(&mut tx).await?;
@@ -157,15 +151,7 @@ async fn check(
 ) -> Result<(), TransferError> {
     let count = format!("select count(*) from {}", table.name);
     let counted: i64 = sqlx::query_scalar(AssertSqlSafe(count)).fetch_one(source).await?;
-    let mut stored = Sum::default();
-    let mut reader = binary::Reader::default();
-    let mut chunks = target.copy_out_raw(&table.copy_out()).await?;
-    while let Some(chunk) = chunks.try_next().await? {
-        reader.take(&chunk);
-        while let Some(row) = reader.row() {
-            stored.add(table, row)?;
-        }
-    }
+    let stored = sum_of_postgres(target, table).await?;
     if stored != sent || i64::try_from(sent.rows) != Ok(counted) {
         return Err(TransferError::Differs { table: table.name.clone(), sent, stored, counted });
     }

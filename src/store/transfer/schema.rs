@@ -42,6 +42,13 @@ pub(super) async fn used_table(conn: &mut PgConnection) -> Result<Option<String>
     Ok(None)
 }
 
+/// A table of any kind, if the database has one; the mark of a transfer aside.
+pub(in crate::store) async fn any_table(conn: &mut PgConnection) -> Result<Option<String>, SqlError> {
+    let text = "select c.relname::text from pg_class c where c.relnamespace = 'public'::regnamespace \
+        and c.relkind in ('r', 'p') and c.relname <> $1 order by 1 limit 1";
+    sqlx::query_scalar(text).bind(HALF).fetch_optional(conn).await
+}
+
 /// The target's tables, each after those its foreign keys refer to.
 pub(super) async fn tables(conn: &mut PgConnection) -> Result<Vec<Table>, TransferError> {
     let text = format!(
@@ -83,6 +90,24 @@ fn in_order(
         ordered.extend(tables.remove(&next));
     }
     Ok(ordered)
+}
+
+/// The tables of an embedded store, by name.
+pub(super) async fn embedded_tables(conn: &mut SqliteConnection) -> Result<Vec<Table>, SqlError> {
+    let columns = "select t.name, c.name, c.type from sqlite_schema t join pragma_table_info(t.name) c \
+        where t.type = 'table' and t.name not like 'sqlite@_%' escape '@' and t.name <> '_sqlx_migrations' \
+        order by t.name, c.cid";
+    let rows: Vec<(String, String, String)> = sqlx::query_as(columns).fetch_all(conn).await?;
+    let mut tables: Vec<Table> = Vec::new();
+    for (name, column, type_name) in rows {
+        let kind = Kind::of_sqlite(&type_name)
+            .ok_or_else(|| SqlError::Protocol(format!("{name}.{column} is of the type {type_name}")))?;
+        match tables.last_mut() {
+            Some(last) if last.name == name => last.columns.push((column, kind)),
+            _ => tables.push(Table { name, columns: vec![(column, kind)], partitioned_by: None }),
+        }
+    }
+    Ok(tables)
 }
 
 /// Checks that both stores have the same tables with the same columns.

@@ -21,6 +21,15 @@ pub struct Sum {
     pub digests: u128,
 }
 
+/// A table and what it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableSum {
+    /// Its name.
+    pub table: String,
+    /// Its rows.
+    pub sum: Sum,
+}
+
 impl fmt::Display for Sum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} rows {:032x}", self.rows, self.digests)

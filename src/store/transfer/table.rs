@@ -27,6 +27,17 @@ impl Kind {
             _ => return None,
         })
     }
+
+    /// SQLite has fewer types: instants and booleans are integers there, JSON is text.
+    pub(super) fn of_sqlite(name: &str) -> Option<Self> {
+        Some(match name.to_ascii_lowercase().as_str() {
+            "blob" => Self::Bytes,
+            "integer" => Self::Integer,
+            "real" => Self::Float,
+            "text" => Self::Text,
+            _ => return None,
+        })
+    }
 }
 
 /// A table and its columns.

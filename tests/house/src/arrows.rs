@@ -33,8 +33,20 @@ const ARROWS: &[Arrow] = &[
     Arrow {
         from: "waypost",
         except: &["waypost::cli"],
-        never: &["waypost_client", "awc", "tokio_tungstenite", "indicatif", "quick_xml"],
+        never: &["waypost_client", "tokio_tungstenite", "indicatif", "quick_xml"],
         why: "the server does not know its clients; only the program runs one",
+    },
+    Arrow {
+        from: "waypost",
+        except: &["waypost::cli", "waypost::webhooks::client"],
+        never: &["awc"],
+        why: "webhooks alone send requests to strangers, through a guard",
+    },
+    Arrow {
+        from: "waypost::webhooks",
+        except: &[],
+        never: &["actix_web", "waypost::http", "waypost::ops", "waypost::ingest"],
+        why: "deliveries are given what they may show and how a webhook is disabled",
     },
     Arrow {
         from: "waypost_client",

@@ -19,6 +19,7 @@ export const views = (sample) => [
   ["driver-new", "#/drivers/new", "New driver"],
   ["trackers", `#/trackers/${sample.buses[0].tracker.id}`, "Trackers"],
   ["users", "#/users/new", "Invite user"],
+  ["programs", "#/programs/new", "New program"],
   ["organization", "#/organization", "Who changed what"],
 ];
 

@@ -16,26 +16,26 @@ pub trait Attempt {
     ///
     /// # Errors
     /// The condition does not hold yet, with what was seen.
-    fn settled(self) -> Result<Self::Value, String>;
+    fn outcome(self) -> Result<Self::Value, String>;
 }
 
 impl Attempt for bool {
     type Value = ();
-    fn settled(self) -> Result<(), String> {
+    fn outcome(self) -> Result<(), String> {
         self.then_some(()).ok_or_else(|| "it stayed false".to_owned())
     }
 }
 
 impl<T> Attempt for Option<T> {
     type Value = T;
-    fn settled(self) -> Result<T, String> {
+    fn outcome(self) -> Result<T, String> {
         self.ok_or_else(|| "it stayed none".to_owned())
     }
 }
 
 impl<T, E: Debug> Attempt for Result<T, E> {
     type Value = T;
-    fn settled(self) -> Result<T, String> {
+    fn outcome(self) -> Result<T, String> {
         self.map_err(|error| format!("the last error was {error:?}"))
     }
 }
@@ -55,7 +55,7 @@ where
     async move {
         let end = tokio::time::Instant::now() + deadline;
         loop {
-            let last = match look().await.settled() {
+            let last = match look().await.outcome() {
                 Ok(value) => return value,
                 Err(seen) => seen,
             };

@@ -12,10 +12,11 @@
 //! ```
 //!
 //! cargo then lists `sqlite::a_dropped_…` and `postgres::a_dropped_…`. Where PostgreSQL or Redis is not
-//! installed, their tests say so and pass; `WAYPOST_TEST_REQUIRE=postgresql,redis` makes that a failure.
+//! installed, their tests say so and pass; `WAYPOST_TEST_REQUIRE=postgresql,redis` makes that a failure. So it is with the broker, mosquitto.
 
 mod eventually;
 mod in_process;
+mod mosquitto;
 mod positions;
 mod postgres;
 mod program;
@@ -29,6 +30,7 @@ mod store;
 
 pub use eventually::{Attempt, eventually};
 pub use in_process::{Running, new_account, sign_in};
+pub use mosquitto::Mosquitto;
 pub use positions::stored_positions;
 pub use postgres::{PrivatePostgres, Shutdown, postgres};
 pub use program::{Launch, PASSWORD, Program, ROOT, port_for_restarts};

@@ -32,6 +32,12 @@ pub(crate) fn redis_server() -> Option<PathBuf> {
     search_path().map(|folder| folder.join("redis-server")).find(|program| program.is_file())
 }
 
+/// The path of a program of Debian's mosquitto: the broker is among those of the system.
+pub(crate) fn mosquitto(program: &str) -> Option<PathBuf> {
+    let folders = search_path().chain([PathBuf::from("/usr/sbin")]);
+    folders.map(|folder| folder.join(program)).find(|program| program.is_file())
+}
+
 /// The first word of a program's `--version` that starts with a digit, such as `15.20`.
 pub(crate) fn version_of(program: &Path) -> String {
     let output = Command::new(program).arg("--version").output().map(|done| done.stdout).unwrap_or_default();

@@ -20,6 +20,8 @@ struct State {
     server: String,
     /// Bytes are held back.
     hangs: bool,
+    /// What clients say is lost on its way; what the server says is passed on.
+    loses_upstream: bool,
     /// Lines made before this one pass nothing on any more, not even their end.
     sound_from: usize,
     made: usize,
@@ -64,6 +66,11 @@ impl Proxy {
         self.state.send_modify(|state| state.hangs = hangs);
     }
 
+    /// Sets whether what clients say is lost on its way, on all lines.
+    pub fn lose_upstream(&self, loses: bool) {
+        self.state.send_modify(|state| state.loses_upstream = loses);
+    }
+
     /// From now on the lines that are open stay open but pass nothing on, either way. New ones do.
     pub fn swallow(&self) {
         self.state.send_modify(|state| state.sound_from = state.made);
@@ -84,8 +91,8 @@ async fn connect(client: TcpStream, number: usize, state: watch::Receiver<State>
     let server = state.borrow().server.clone();
     let Ok(server) = TcpStream::connect(server).await else { return };
     let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
-    let there = tokio::task::spawn_local(pass(from_client, to_server, number, state.clone()));
-    pass(from_server, to_client, number, state).await;
+    let there = tokio::task::spawn_local(pass(from_client, to_server, number, state.clone(), true));
+    pass(from_server, to_client, number, state, false).await;
     there.await.ok(); // it ends with its connection
 }
 
@@ -95,13 +102,18 @@ async fn pass(
     mut to: OwnedWriteHalf,
     number: usize,
     mut state: watch::Receiver<State>,
+    is_upstream: bool,
 ) {
     let mut bytes = vec![0; 16 * 1024];
     loop {
         let count = from.read(&mut bytes).await.unwrap_or(0);
-        let Ok(sound_from) = state.wait_for(|state| !state.hangs).await.map(|state| state.sound_from) else {
+        let free = state.wait_for(|state| !state.hangs).await;
+        let Ok((sound_from, loses)) = free.map(|state| (state.sound_from, state.loses_upstream)) else {
             return;
         };
+        if is_upstream && loses && count > 0 {
+            continue;
+        }
         match (number >= sound_from, count) {
             (false, 0) => std::future::pending::<()>().await,
             (false, _) => {}

@@ -283,12 +283,38 @@ export interface paths {
         readonly put?: never;
         /**
          * Get a one-time ticket for the live feed, for browsers, which cannot set headers on a socket
-         * @description A system user needs a scope of one of the feed's topics: `positions:read`, `events:read` or `fuel:read`. Of one
+         * @description A system user needs a scope of one of the feed's topics: `positions:read`, `events:read`, `fuel:read`, or for changes
+         *     `vehicles:read`, `drivers:read`, `geofences:read` or `users:read`. Of one
          *     caller's tickets the 20 newest are good.
          *
          *     Takes an access token.
          */
         readonly post: operations["create_ws_ticket"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/changes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Follow changes of master data
+         * @description What was created, changed and deleted, in the order of commits; each change tells what the thing looks like now,
+         *     as GET gives it to the caller, and is left out for who may not see it. Send the last `endCursor` as `after` and miss
+         *     nothing; `after=latest` gives the cursor to go on from when lists are read next; without `after`, the log is read
+         *     from its beginning, 30 days ago. The live feed takes these cursors too.
+         *
+         *     Takes an access token.
+         */
+        readonly get: operations["list_changes"];
+        readonly put?: never;
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -523,6 +549,30 @@ export interface paths {
          *     Takes an access token.
          */
         readonly get: operations["list_all_events"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/events/stream": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Follow events, changes and positions as Server-Sent Events
+         * @description The messages of the live feed (docs/tracking.md), each an event named by its `type`; `error` is named `problem`. The
+         *     id of what is in the log is a cursor: `Last-Event-ID` goes on after it. The access token comes as a bearer header, or
+         *     a one-time ticket in the query. While the database is away the stream says `status` and ends; connect again.
+         *
+         *     Anybody may call it.
+         */
+        readonly get: operations["stream_events"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -994,6 +1044,29 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/pending-trackers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the devices that reported for the organization and are no trackers of it yet: by a key of a system user, at a listener for hardware, or through a broker
+         * @description `POST /v1/trackers` with the `uniqueId` of one and a `vehicleId` makes it a tracker, and within seconds the vehicle has
+         *     the fixes that were kept. Of an organization the 200 that were heard last are kept.
+         *
+         *     Takes an access token.
+         */
+        readonly get: operations["list_pending_trackers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/positions": {
         readonly parameters: {
             readonly query?: never;
@@ -1001,7 +1074,13 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly get?: never;
+        /**
+         * List the newest position of every vehicle
+         * @description By the vehicle's id; of those that ever had one. As of the last commit, and never a query of the database.
+         *
+         *     Takes an access token.
+         */
+        readonly get: operations["list_newest_positions"];
         readonly put?: never;
         /**
          * Report positions
@@ -1138,6 +1217,54 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/system-users/{id}/keys": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the keys of a system user, without their tokens
+         * @description Takes an access token.
+         */
+        readonly get: operations["list_api_keys"];
+        readonly put?: never;
+        /**
+         * Create a key of a system user
+         * @description Its token is shown once and is good wherever an access token is, until the key expires or is deleted; a new password leaves it as it is. A key can do what its own scopes say, at most what its system user can, and makes no keys. A system user has ten at most.
+         *
+         *     Takes an access token.
+         */
+        readonly post: operations["create_api_key"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/system-users/{id}/keys/{keyId}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Revoke a key
+         * @description It is refused from now on, and the sockets opened with it end.
+         *
+         *     Takes an access token.
+         */
+        readonly delete: operations["delete_api_key"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/trackers": {
         readonly parameters: {
             readonly query?: never;
@@ -1191,6 +1318,28 @@ export interface paths {
          *     Takes an access token.
          */
         readonly delete: operations["delete_tracker"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/trackers/{id}/reports": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * When a tracker was last heard, and what it sent that was refused for good: its client was told that it is stored
+         * @description A system user needs the scope `positions:read` or `events:read`.
+         *
+         *     Takes an access token.
+         */
+        readonly get: operations["list_tracker_reports"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1459,6 +1608,177 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/webhooks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List webhooks, without their secrets
+         * @description Takes an access token.
+         */
+        readonly get: operations["list_webhooks"];
+        readonly put?: never;
+        /**
+         * Create a webhook, which is sent what happens from now on
+         * @description Its secret is shown once.
+         *
+         *     Signed by Standard Webhooks 1.0.0. It is sent what its writer may read: a person, what an orgAdmin may; a system user,
+         *     what its scopes say as long as it has them. Whoever changes a webhook is its writer from then on.
+         *
+         *     Takes an access token.
+         */
+        readonly post: operations["create_webhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/webhooks/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get a webhook
+         * @description Its secret is not shown again.
+         *
+         *     Takes an access token.
+         */
+        readonly get: operations["find_webhook"];
+        /**
+         * Change a webhook
+         * @description One that is enabled again is sent what happens from then on.
+         *
+         *     Takes an access token.
+         */
+        readonly put: operations["update_webhook"];
+        readonly post?: never;
+        /**
+         * Delete a webhook with its attempts
+         * @description What waits for it is not sent.
+         *
+         *     Takes an access token.
+         */
+        readonly delete: operations["delete_webhook"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/webhooks/{id}/attempts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List attempts to deliver to a webhook: those of the last seven days, ten thousand at most
+         * @description Takes an access token.
+         */
+        readonly get: operations["list_webhook_attempts"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/webhooks/{id}/attempts/{attemptId}/resend": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send the event of an attempt again, now
+         * @description Answers how that went, within about 15 seconds.
+         *
+         *     Takes an access token.
+         */
+        readonly post: operations["resend_webhook_attempt"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/webhooks/{id}/resend": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send everything since an instant again, in order
+         * @description Each event has the id that it had.
+         *
+         *     Takes an access token.
+         */
+        readonly post: operations["resend_webhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/webhooks/{id}/secret": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Give a webhook a new secret, shown once
+         * @description For a day, the former one signs too.
+         *
+         *     Takes an access token.
+         */
+        readonly post: operations["rotate_webhook_secret"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/webhooks/{id}/test": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send a test event, `webhook.test`, now
+         * @description Answers how that went, within about 15 seconds.
+         *
+         *     Takes an access token.
+         */
+        readonly post: operations["test_webhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/ws/live": {
         readonly parameters: {
             readonly query?: never;
@@ -1468,7 +1788,7 @@ export interface paths {
         };
         /**
          * Watch vehicles, geofences and events over a WebSocket
-         * @description JSON text frames. The access token comes as a bearer header; a browser sends a one-time ticket as
+         * @description JSON text frames. The access token, or a system user's key, comes as a bearer header; a browser sends a one-time ticket as
          *     its first message instead. The words are described in docs/tracking.md.
          *
          *     Anybody may call it.
@@ -1492,7 +1812,7 @@ export interface paths {
         /**
          * Report positions over a WebSocket
          * @description JSON text frames, subprotocol `waypost.tracker.v1`. The tracker's token comes as a bearer header, or
-         *     as a second subprotocol `bearer.<token>`. So does the access token of a system user with the scope
+         *     as a second subprotocol `bearer.<token>`. So does the key or access token of a system user with the scope
          *     positions:ingest, which names the tracker of each item. An `ack` means committed. The words and close codes are
          *     described in docs/tracking.md.
          *
@@ -1709,6 +2029,56 @@ export interface components {
              */
             readonly width: number;
         };
+        /** @description A long-lived key of a system user, without its token. */
+        readonly ApiKey: {
+            /** @description When it was made. */
+            readonly createdAt: components["schemas"]["Timestamp"];
+            readonly expiresAt?: components["schemas"]["Timestamp"] | null;
+            /**
+             * Format: uuid
+             * @description Which.
+             */
+            readonly id: string;
+            readonly lastUsedAt?: components["schemas"]["Timestamp"] | null;
+            /** @description What it is for. */
+            readonly name: string;
+            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
+            /** @description What it may do. A scope that is taken from its system user is taken from it too, for good. */
+            readonly scopes: readonly components["schemas"]["Scope"][];
+            /**
+             * Format: uuid
+             * @description Whose.
+             */
+            readonly systemUserId: string;
+            /** @description When it last changed. */
+            readonly updatedAt: components["schemas"]["Timestamp"];
+        };
+        /** @description A new key with its token. */
+        readonly ApiKeyWithToken: {
+            /** @description When it was made. */
+            readonly createdAt: components["schemas"]["Timestamp"];
+            readonly expiresAt?: components["schemas"]["Timestamp"] | null;
+            /**
+             * Format: uuid
+             * @description Which.
+             */
+            readonly id: string;
+            readonly lastUsedAt?: components["schemas"]["Timestamp"] | null;
+            /** @description What it is for. */
+            readonly name: string;
+            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
+            /** @description What it may do. A scope that is taken from its system user is taken from it too, for good. */
+            readonly scopes: readonly components["schemas"]["Scope"][];
+            /**
+             * Format: uuid
+             * @description Whose.
+             */
+            readonly systemUserId: string;
+            /** @description The credential, shown this once: goes into `Authorization: Bearer …`. */
+            readonly token: string;
+            /** @description When it last changed. */
+            readonly updatedAt: components["schemas"]["Timestamp"];
+        };
         /** @description A wish to give a driver a vehicle. */
         readonly AssignVehicleBody: {
             /** @description Whether to take it from another driver. */
@@ -1844,10 +2214,15 @@ export interface components {
          */
         readonly AssignmentState: "current" | "past" | "all";
         /**
+         * @description How an attempt ended.
+         * @enum {string}
+         */
+        readonly AttemptOutcome: "delivered" | "failed" | "givenUp";
+        /**
          * @description What was done.
          * @enum {string}
          */
-        readonly AuditAction: "create" | "update" | "delete" | "rotateToken" | "lock" | "unlock" | "assign" | "unassign" | "correctAssignment" | "removeAssignment" | "invite" | "acceptInvite" | "resetPassword" | "verifyEmail" | "signIn" | "signInFailed" | "signInRefused" | "signOut" | "reuseToken";
+        readonly AuditAction: "create" | "update" | "delete" | "rotateToken" | "resend" | "lock" | "unlock" | "assign" | "unassign" | "correctAssignment" | "removeAssignment" | "invite" | "acceptInvite" | "resetPassword" | "verifyEmail" | "signIn" | "signInFailed" | "signInRefused" | "signOut" | "reuseToken";
         /** @description A change, as it is remembered. */
         readonly AuditEntry: {
             /** @description What was done. */
@@ -1888,7 +2263,7 @@ export interface components {
          * @description What it was done to.
          * @enum {string}
          */
-        readonly AuditResource: "organization" | "vehicle" | "tracker" | "geofence" | "driver" | "user" | "systemUser";
+        readonly AuditResource: "organization" | "vehicle" | "tracker" | "geofence" | "driver" | "user" | "systemUser" | "apiKey" | "webhook";
         /** @description A box from the last reading before to the first after. */
         readonly BoxAnnotation: {
             /** @description Of the area. */
@@ -1955,6 +2330,16 @@ export interface components {
          * @enum {string}
          */
         readonly Cause: "crossing" | "initial" | "geofenceCreated" | "geofenceChanged" | "geofenceDeleted" | "vehicleDeactivated";
+        /**
+         * @description How a thing was changed.
+         * @enum {string}
+         */
+        readonly ChangeKind: "created" | "updated" | "deleted";
+        /**
+         * @description The kind of a thing that was changed.
+         * @enum {string}
+         */
+        readonly ChangedResource: "organization" | "vehicle" | "tracker" | "geofence" | "driver" | "user" | "systemUser" | "assignment";
         /**
          * @description Whose form a chart has.
          * @enum {string}
@@ -2062,10 +2447,21 @@ export interface components {
             /** @description As it was read; of no effect */
             readonly vehicleId?: unknown;
         };
+        /** @description A new key. */
+        readonly CreateApiKeyBody: {
+            readonly expiresAt?: components["schemas"]["Timestamp"] | null;
+            /** @description What it is for, 1 to 120 characters. */
+            readonly name: string;
+            /** @description What it may do: at least one of its system user's scopes. */
+            readonly scopes: readonly components["schemas"]["Scope"][];
+        };
         /** @description A new driver. */
         readonly CreateDriverBody: {
             readonly dateOfBirth?: components["schemas"]["Day"] | null;
-            /** @description Their papers, at most 50. Sending the list replaces it; one without an id is new. */
+            /**
+             * @description Their papers, at most 50. Sending the list replaces it; one without an id is new.
+             * @default []
+             */
             readonly documents?: readonly components["schemas"]["DocumentIn"][];
             /**
              * Format: email
@@ -2089,7 +2485,10 @@ export interface components {
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
             /** @description Where to call, 3 to 40 characters. */
             readonly phone?: string | null;
-            /** @description Whether they drive. */
+            /**
+             * @description Whether they drive.
+             * @default active
+             */
             readonly status?: components["schemas"]["DriverStatus"];
         };
         /** @description A new geofence. */
@@ -2101,7 +2500,10 @@ export interface components {
             /** @description At most 1,000 characters. */
             readonly description?: string | null;
             readonly effectiveFrom?: components["schemas"]["Timestamp"] | null;
-            /** @description Whether it is in force. */
+            /**
+             * @description Whether it is in force.
+             * @default true
+             */
             readonly enabled?: boolean;
             /** @description 1 to 120 characters. */
             readonly name: string;
@@ -2126,7 +2528,35 @@ export interface components {
             readonly contactPhone?: string | null;
             /** @description 1 to 120 characters. */
             readonly name: string;
-            /** @description What an organization sets for itself. */
+            /**
+             * @description What an organization sets for itself.
+             * @default {
+             *       "assignment": {
+             *         "blockOnExpiredLicense": false,
+             *         "maxOpenVehiclesPerDriver": null
+             *       },
+             *       "geofenceDefaults": {
+             *         "dwellAfterSeconds": null,
+             *         "exitMarginMeters": 20,
+             *         "holdWhileStanding": true,
+             *         "inferPassages": true,
+             *         "maxGapSeconds": 600,
+             *         "minInsideSeconds": 0,
+             *         "minOutsideSeconds": 0,
+             *         "speedLimitKmh": null
+             *       },
+             *       "locale": "en",
+             *       "offlineAfterSeconds": 3600,
+             *       "retention": {
+             *         "eventsDays": null,
+             *         "fuelDays": null,
+             *         "positionsDays": null
+             *       },
+             *       "staleAfterSeconds": 300,
+             *       "timezone": "UTC",
+             *       "units": "metric"
+             *     }
+             */
             readonly settings?: components["schemas"]["OrganizationSettingsIn"];
             /** @description 2 to 63 lower-case letters, digits and hyphens; unique. Made of the name when absent. */
             readonly slug?: string;
@@ -2161,12 +2591,17 @@ export interface components {
             /**
              * @description Where it sat when, by start. Sending it replaces the whole history; to move the tracker
              *     now, send `vehicleId` instead.
+             * @default []
              */
             readonly installations?: readonly components["schemas"]["StayIn"][];
             /** @description Which model. */
             readonly model?: string | null;
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
-            /** @description Whether it may send fixes. */
+            readonly speedUnit?: components["schemas"]["SpeedUnit"] | null;
+            /**
+             * @description Whether it may send fixes.
+             * @default active
+             */
             readonly status?: components["schemas"]["TrackerStatus"];
             /** @description The device's own id (IMEI, say), 1 to 64 characters without spaces; unique on the platform. */
             readonly uniqueId: string;
@@ -2195,11 +2630,19 @@ export interface components {
         };
         /** @description A new vehicle. */
         readonly CreateVehicleBody: {
-            /** @description What kind of vehicle. */
+            /**
+             * @description What kind of vehicle.
+             * @default other
+             */
             readonly category?: components["schemas"]["VehicleCategory"];
             /** @description Its colour, in words. */
             readonly color?: string | null;
-            /** @description A vehicle's tank and fuel sensor. */
+            /**
+             * @description A vehicle's tank and fuel sensor.
+             * @default {
+             *       "kind": "unknown"
+             *     }
+             */
             readonly fuel?: components["schemas"]["VehicleFuelIn"];
             /** @description Who made it. */
             readonly make?: string | null;
@@ -2209,10 +2652,22 @@ export interface components {
             readonly name: string;
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
             readonly plate?: components["schemas"]["PlateIn"] | null;
-            /** @description Whether it is in use. */
+            /**
+             * @description Whether it is in use.
+             * @default active
+             */
             readonly status?: components["schemas"]["VehicleStatus"];
             readonly tracker?: components["schemas"]["NewTrackerIn"] | null;
-            /** @description How a vehicle is tracked. */
+            /**
+             * @description How a vehicle is tracked.
+             * @default {
+             *       "intervalSeconds": 10,
+             *       "maxAccuracyMeters": 200,
+             *       "maxSpeedKmh": 250,
+             *       "overspeedKmh": null,
+             *       "stoppedIntervalSeconds": 300
+             *     }
+             */
             readonly tracking?: components["schemas"]["TrackingIn"];
             /** @description 17 letters and digits without I, O and Q; unique in the organization. */
             readonly vin?: string | null;
@@ -2221,6 +2676,28 @@ export interface components {
              * @description Model year, 1900 to 2100.
              */
             readonly year?: number | null;
+        };
+        /** @description A new webhook. */
+        readonly CreateWebhookBody: {
+            /** @description What it is for, 1 to 200 characters. */
+            readonly description?: string | null;
+            /** @description Whether anything is sent. One that is enabled again is sent what happens from then on. */
+            readonly enabled?: boolean;
+            /**
+             * @description What is sent: types such as `geofence.entry` and `change.vehicle.updated`, `geofence.*` for all that begin
+             *     so, or `*`.
+             */
+            readonly eventTypes: readonly string[];
+            /** @description Only what concerns one of these geofences; empty: whatever happens. */
+            readonly geofenceIds?: readonly components["schemas"]["GeofenceId"][];
+            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
+            /**
+             * Format: uri
+             * @description Where to: `https://…`; `http://…` only within the networks of the setting `webhookNetworks`.
+             */
+            readonly url: string;
+            /** @description Only of these vehicles; empty: of all. */
+            readonly vehicleIds?: readonly components["schemas"]["VehicleId"][];
         };
         /** @description Who drives a vehicle now. */
         readonly CurrentDriver: {
@@ -2291,6 +2768,11 @@ export interface components {
          * @description A calendar date of the years 1900 to 2200, `YYYY-MM-DD` when written.
          */
         readonly Day: string;
+        /**
+         * @description Why the server disabled a webhook.
+         * @enum {string}
+         */
+        readonly DisabledReason: "gone" | "failing";
         /** @description A document of a driver. */
         readonly Document: {
             readonly expiresAt?: components["schemas"]["Day"] | null;
@@ -3412,6 +3894,13 @@ export interface components {
             readonly pagination: components["schemas"]["PagePagination"];
         };
         /** @description A page of a list. */
+        readonly PageOf_ApiKey: {
+            /** @description Its items. */
+            readonly data: readonly components["schemas"]["ApiKey"][];
+            /** @description Where it stands. */
+            readonly pagination: components["schemas"]["PagePagination"];
+        };
+        /** @description A page of a list. */
         readonly PageOf_AssignedDriver: {
             /** @description Its items. */
             readonly data: readonly components["schemas"]["AssignedDriver"][];
@@ -3454,6 +3943,13 @@ export interface components {
             readonly pagination: components["schemas"]["PagePagination"];
         };
         /** @description A page of a list. */
+        readonly PageOf_PendingTracker: {
+            /** @description Its items. */
+            readonly data: readonly components["schemas"]["PendingTracker"][];
+            /** @description Where it stands. */
+            readonly pagination: components["schemas"]["PagePagination"];
+        };
+        /** @description A page of a list. */
         readonly PageOf_SystemUser: {
             /** @description Its items. */
             readonly data: readonly components["schemas"]["SystemUser"][];
@@ -3481,6 +3977,20 @@ export interface components {
             /** @description Where it stands. */
             readonly pagination: components["schemas"]["PagePagination"];
         };
+        /** @description A page of a list. */
+        readonly PageOf_Webhook: {
+            /** @description Its items. */
+            readonly data: readonly components["schemas"]["Webhook"][];
+            /** @description Where it stands. */
+            readonly pagination: components["schemas"]["PagePagination"];
+        };
+        /** @description A page of a list. */
+        readonly PageOf_WebhookAttempt: {
+            /** @description Its items. */
+            readonly data: readonly components["schemas"]["WebhookAttempt"][];
+            /** @description Where it stands. */
+            readonly pagination: components["schemas"]["PagePagination"];
+        };
         /** @description Where a page stands. */
         readonly PagePagination: {
             /**
@@ -3503,6 +4013,39 @@ export interface components {
              * @description Pages.
              */
             readonly totalPages: number;
+        };
+        /**
+         * @description A device that reported for an organization and is no tracker of it yet. It becomes one by `POST /v1/trackers` with its
+         *     `uniqueId` and a vehicle, which then gets the fixes that are kept.
+         */
+        readonly PendingTracker: {
+            readonly firstFixAt?: components["schemas"]["Timestamp"] | null;
+            /** @description When it first reported. */
+            readonly firstSeenAt: components["schemas"]["Timestamp"];
+            /**
+             * Format: int64
+             * @description How many of its fixes are kept: the last twenty.
+             */
+            readonly fixes: number;
+            /**
+             * Format: uuid
+             * @description Which.
+             */
+            readonly id: string;
+            /**
+             * @description By which adapter or protocol it reported last.
+             * @example teltonika
+             */
+            readonly input: string;
+            /** @description When it last reported. */
+            readonly lastSeenAt: components["schemas"]["Timestamp"];
+            /** @description Whose credential, listener or broker it reported by. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            /**
+             * @description What it calls itself. Anybody can claim a name.
+             * @example 356307042441013
+             */
+            readonly uniqueId: string;
         };
         /** @description A person who is signed in. */
         readonly PersonPrincipal: {
@@ -3757,6 +4300,25 @@ export interface components {
              */
             readonly seq?: number | null;
         };
+        /** @description A report that was refused for good. Its client was told that it is stored, so that it sends the next one. */
+        readonly RejectedReport: {
+            /**
+             * @description Why, for programs.
+             * @example nullIsland
+             */
+            readonly code: string;
+            /** @description Why, for people. */
+            readonly detail: string;
+            /**
+             * @description By which adapter or protocol.
+             * @example osmand
+             */
+            readonly input: string;
+            /** @description The first kibibyte of what was sent, as text; in hexadecimal where it is none. */
+            readonly raw: string;
+            /** @description When it arrived. */
+            readonly receivedAt: components["schemas"]["Timestamp"];
+        };
         /** @description Which link to send once more. */
         readonly ResendActivationBody: {
             /** @description The contact address of an organization that waits for its activation; blanks around it do no harm. */
@@ -3766,6 +4328,11 @@ export interface components {
         readonly ResendVerificationBody: {
             /** @description The address; blanks around it do no harm. */
             readonly email: string;
+        };
+        /** @description From when on everything is sent again. */
+        readonly ResendWebhookBody: {
+            /** @description At most seven days ago. */
+            readonly since: components["schemas"]["Timestamp"];
         };
         /** @description A password somebody chooses. */
         readonly ResetPasswordBody: {
@@ -3869,57 +4436,47 @@ export interface components {
             /**
              * Format: double
              * @description One dwell record per visit after this many seconds inside.
-             * @default null
              */
-            readonly dwellAfterSeconds: number | null;
+            readonly dwellAfterSeconds?: number | null;
             /**
              * Format: double
              * @description A vehicle has left when it is farther outside than this, or than its fix's accuracy
              *     (at most 200 m), whichever is more. 0 = exact, and accuracy is ignored. Metres.
-             * @default 20
              */
-            readonly exitMarginMeters: number | null;
+            readonly exitMarginMeters?: number | null;
             /**
              * @description Whether a vehicle that stands neither enters nor leaves: its single fixes are not believed against
              *     the place where it stands.
-             * @default true
              */
-            readonly holdWhileStanding: boolean | null;
-            /**
-             * @description Whether a segment through the fence with both its fixes outside makes an entry and an exit.
-             * @default true
-             */
-            readonly inferPassages: boolean | null;
+            readonly holdWhileStanding?: boolean | null;
+            /** @description Whether a segment through the fence with both its fixes outside makes an entry and an exit. */
+            readonly inferPassages?: boolean | null;
             /**
              * Format: double
              * @description Over a longer silence than this, nothing is interpolated or inferred. Seconds.
-             * @default 600
              */
-            readonly maxGapSeconds: number | null;
+            readonly maxGapSeconds?: number | null;
             /**
              * Format: double
              * @description An entry counts after this many seconds inside.
-             * @default 0
              */
-            readonly minInsideSeconds: number | null;
+            readonly minInsideSeconds?: number | null;
             /**
              * Format: double
              * @description An exit counts after this many seconds outside.
-             * @default 0
              */
-            readonly minOutsideSeconds: number | null;
+            readonly minOutsideSeconds?: number | null;
             /**
              * Format: double
              * @description Speed allowed inside, km/h.
-             * @default null
              */
-            readonly speedLimitKmh: number | null;
+            readonly speedLimitKmh?: number | null;
         };
         /**
          * @description What a system user may do; `auth::permission` says which actions that are.
          * @enum {string}
          */
-        readonly Scope: "drivers:read" | "drivers:write" | "vehicles:read" | "vehicles:write" | "geofences:read" | "geofences:write" | "events:read" | "fuel:read" | "positions:read" | "positions:ingest" | "users:read";
+        readonly Scope: "drivers:read" | "drivers:write" | "vehicles:read" | "vehicles:write" | "geofences:read" | "geofences:write" | "events:read" | "fuel:read" | "positions:read" | "positions:ingest" | "users:read" | "webhooks:read" | "webhooks:write";
         /** @description A vehicle's fuel sensor. */
         readonly Sensor: {
             /**
@@ -4051,6 +4608,31 @@ export interface components {
             /** @description The outer ring, at least three distinct points. */
             readonly vertices: readonly components["schemas"]["PlaceIn"][];
         };
+        /** @description A change of master data, and what was changed as it is now. */
+        readonly ShownChange: {
+            /** @description When. */
+            readonly changedAt: components["schemas"]["Timestamp"];
+            /**
+             * @description What was changed, as GET gives it now, without `live`: of several changes of one thing, each tells the newest.
+             *     Null for what is deleted.
+             */
+            readonly data?: Record<string, never> | null;
+            /** @description How. */
+            readonly kind: components["schemas"]["ChangeKind"];
+            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
+            /** @description The kind of what was changed. */
+            readonly resource: components["schemas"]["ChangedResource"];
+            /**
+             * Format: uuid
+             * @description Which.
+             */
+            readonly resourceId: string;
+            /**
+             * Format: int64
+             * @description Its place in the log, in which events are numbered too.
+             */
+            readonly sequence: number;
+        };
         /** @description What somebody gets who signs in. */
         readonly SignedIn: components["schemas"]["SignedInPersonPrincipal"] | components["schemas"]["SignedInSystemPrincipal"];
         /** @description What somebody gets who signs in. */
@@ -4153,9 +4735,23 @@ export interface components {
             readonly pagination: components["schemas"]["CursorPagination"];
         };
         /** @description A slice of a list that goes on. */
+        readonly SliceOf_ShownChange: {
+            /** @description Its items. */
+            readonly data: readonly components["schemas"]["ShownChange"][];
+            /** @description Where it ends. */
+            readonly pagination: components["schemas"]["CursorPagination"];
+        };
+        /** @description A slice of a list that goes on. */
         readonly SliceOf_StoredPosition: {
             /** @description Its items. */
             readonly data: readonly components["schemas"]["StoredPosition"][];
+            /** @description Where it ends. */
+            readonly pagination: components["schemas"]["CursorPagination"];
+        };
+        /** @description A slice of a list that goes on. */
+        readonly SliceOf_VehiclePosition: {
+            /** @description Its items. */
+            readonly data: readonly components["schemas"]["VehiclePosition"][];
             /** @description Where it ends. */
             readonly pagination: components["schemas"]["CursorPagination"];
         };
@@ -4171,6 +4767,11 @@ export interface components {
          * @enum {string}
          */
         readonly Source: "counter" | "level";
+        /**
+         * @description A unit of speed.
+         * @enum {string}
+         */
+        readonly SpeedUnit: "kmh" | "ms" | "knots";
         /**
          * @description A stay of a tracker in a vehicle. A fix belongs to the vehicle in which its tracker sat when
          *     the fix was recorded.
@@ -4341,6 +4942,7 @@ export interface components {
             readonly model?: string | null;
             /** @description Whose. */
             readonly organizationId: components["schemas"]["OrganizationId"];
+            readonly speedUnit?: components["schemas"]["SpeedUnit"] | null;
             /** @description Whether it may send fixes. */
             readonly status?: components["schemas"]["TrackerStatus"];
             /** @description The device's own id (IMEI, say), 1 to 64 characters without spaces; unique on the platform. */
@@ -4354,6 +4956,12 @@ export interface components {
          * @description A tracker: the device whose credential sends fixes.
          */
         readonly TrackerId: string;
+        /** @description When a tracker was last heard, and what it sent that was refused for good. */
+        readonly TrackerReports: {
+            readonly lastContactAt?: components["schemas"]["Timestamp"] | null;
+            /** @description The newest hundred of its reports that were refused for good, newest first. */
+            readonly rejected: readonly components["schemas"]["RejectedReport"][];
+        };
         /**
          * @description Whether a tracker may send fixes.
          * @enum {string}
@@ -4374,6 +4982,7 @@ export interface components {
             readonly model?: string | null;
             /** @description Whose. */
             readonly organizationId: components["schemas"]["OrganizationId"];
+            readonly speedUnit?: components["schemas"]["SpeedUnit"] | null;
             /** @description Whether it may send fixes. */
             readonly status?: components["schemas"]["TrackerStatus"];
             /** @description The credential, shown this once. */
@@ -4452,7 +5061,7 @@ export interface components {
         readonly UnlockIn: {
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
         };
-        /** @description What may be said of a driver. */
+        /** @description The attributes of a driver that a client sets. */
         readonly UpdateDriverBody: {
             /** @description As it was read; of no effect */
             readonly createdAt?: unknown;
@@ -4604,6 +5213,7 @@ export interface components {
             readonly model?: string | null;
             /** @description As it was read; of no effect */
             readonly organizationId?: unknown;
+            readonly speedUnit?: components["schemas"]["SpeedUnit"] | null;
             /** @description Whether it may send fixes. */
             readonly status?: components["schemas"]["TrackerStatus"];
             /** @description The device's own id (IMEI, say), 1 to 64 characters without spaces; unique on the platform. */
@@ -4651,7 +5261,7 @@ export interface components {
             /** @description As it was read; of no effect */
             readonly updatedAt?: unknown;
         };
-        /** @description What may be said of a vehicle. */
+        /** @description The attributes of a vehicle that a client sets. */
         readonly UpdateVehicleBody: {
             /** @description What kind of vehicle. */
             readonly category?: components["schemas"]["VehicleCategory"];
@@ -4691,6 +5301,41 @@ export interface components {
              * @description Model year, 1900 to 2100.
              */
             readonly year?: number | null;
+        };
+        /** @description What may be changed of a webhook. */
+        readonly UpdateWebhookBody: {
+            /** @description As it was read; of no effect */
+            readonly createdAt?: unknown;
+            /** @description What it is for, 1 to 200 characters. */
+            readonly description?: string | null;
+            /** @description As it was read; of no effect */
+            readonly disabledReason?: unknown;
+            /** @description Whether anything is sent. One that is enabled again is sent what happens from then on. */
+            readonly enabled?: boolean;
+            /**
+             * @description What is sent: types such as `geofence.entry` and `change.vehicle.updated`, `geofence.*` for all that begin
+             *     so, or `*`.
+             */
+            readonly eventTypes?: readonly string[];
+            /** @description As it was read; of no effect */
+            readonly failingSince?: unknown;
+            /** @description Only what concerns one of these geofences; empty: whatever happens. */
+            readonly geofenceIds?: readonly components["schemas"]["GeofenceId"][];
+            /** @description As it was read; of no effect */
+            readonly id?: unknown;
+            /** @description As it was read; of no effect */
+            readonly nextAttemptAt?: unknown;
+            /** @description As it was read; of no effect */
+            readonly organizationId?: unknown;
+            /** @description As it was read; of no effect */
+            readonly updatedAt?: unknown;
+            /**
+             * Format: uri
+             * @description Where to: `https://…`; `http://…` only within the networks of the setting `webhookNetworks`.
+             */
+            readonly url?: string;
+            /** @description Only of these vehicles; empty: of all. */
+            readonly vehicleIds?: readonly components["schemas"]["VehicleId"][];
         };
         /** @description How much is used of what the plan allows. */
         readonly Usage: {
@@ -4877,6 +5522,48 @@ export interface components {
              */
             readonly year?: number | null;
         };
+        /** @description The newest position of a vehicle. */
+        readonly VehiclePosition: {
+            /**
+             * Format: double
+             * @description Horizontal accuracy (68 %) in metres, where its tracker says so.
+             */
+            readonly accuracyMeters?: number | null;
+            /**
+             * Format: double
+             * @description Height above the ellipsoid or the sea in metres, where its tracker says so.
+             */
+            readonly altitudeMeters?: number | null;
+            readonly fuel?: components["schemas"]["LiveFuel"] | null;
+            /** @description The geofences it is in, by entry. Absent for a system user without the scope `events:read`. */
+            readonly geofences?: readonly components["schemas"]["LiveGeofence"][] | null;
+            /**
+             * Format: double
+             * @description Which way, degrees clockwise from north, where its tracker says so.
+             */
+            readonly headingDegrees?: number | null;
+            /** @description Whether the ignition is on, where its tracker says so. */
+            readonly ignition?: boolean | null;
+            readonly lastFixAt?: components["schemas"]["Timestamp"] | null;
+            /** @description Whether it moves, as of its newest fix. */
+            readonly motion: components["schemas"]["Motion"];
+            /**
+             * Format: double
+             * @description Odometer in kilometres, where its tracker says so.
+             */
+            readonly odometerKm?: number | null;
+            readonly position?: components["schemas"]["Place"] | null;
+            readonly receivedAt?: components["schemas"]["Timestamp"] | null;
+            /**
+             * Format: double
+             * @description How fast, where its tracker says so.
+             */
+            readonly speedKmh?: number | null;
+            /** @description Whether it is heard of. */
+            readonly state: components["schemas"]["Connection"];
+            /** @description Which. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
+        };
         /**
          * @description Whether a vehicle is in use.
          * @enum {string}
@@ -4947,6 +5634,118 @@ export interface components {
          * @description One stay of a vehicle in a geofence, from its entry to its exit.
          */
         readonly VisitId: string;
+        /** @description A webhook, without its secret. */
+        readonly Webhook: {
+            /** @description When it was made. */
+            readonly createdAt: components["schemas"]["Timestamp"];
+            /** @description What it is for, 1 to 200 characters. */
+            readonly description?: string | null;
+            readonly disabledReason?: components["schemas"]["DisabledReason"] | null;
+            /** @description Whether anything is sent. One that is enabled again is sent what happens from then on. */
+            readonly enabled?: boolean;
+            /**
+             * @description What is sent: types such as `geofence.entry` and `change.vehicle.updated`, `geofence.*` for all that begin
+             *     so, or `*`.
+             */
+            readonly eventTypes: readonly string[];
+            readonly failingSince?: components["schemas"]["Timestamp"] | null;
+            /** @description Only what concerns one of these geofences; empty: whatever happens. */
+            readonly geofenceIds?: readonly components["schemas"]["GeofenceId"][];
+            /**
+             * Format: uuid
+             * @description Which.
+             */
+            readonly id: string;
+            readonly nextAttemptAt?: components["schemas"]["Timestamp"] | null;
+            /** @description Whose. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description When it last changed. */
+            readonly updatedAt: components["schemas"]["Timestamp"];
+            /**
+             * Format: uri
+             * @description Where to: `https://…`; `http://…` only within the networks of the setting `webhookNetworks`.
+             */
+            readonly url: string;
+            /** @description Only of these vehicles; empty: of all. */
+            readonly vehicleIds?: readonly components["schemas"]["VehicleId"][];
+        };
+        /** @description An attempt to deliver an event. */
+        readonly WebhookAttempt: {
+            /** @description The first 1,000 bytes of the answer's body. */
+            readonly answer?: string | null;
+            /**
+             * Format: int64
+             * @description The how manieth attempt it was, from 1.
+             */
+            readonly attempt: number;
+            /** @description When it began. */
+            readonly attemptedAt: components["schemas"]["Timestamp"];
+            /** @description Why it failed. */
+            readonly detail?: string | null;
+            /**
+             * Format: int64
+             * @description How long it took.
+             */
+            readonly durationMs: number;
+            /** @description What was sent. */
+            readonly eventType: string;
+            /**
+             * Format: uuid
+             * @description Which.
+             */
+            readonly id: string;
+            /** @description The header `webhook-id`: the same in all attempts of an event as it was. */
+            readonly messageId: string;
+            /** @description How it ended. */
+            readonly outcome: components["schemas"]["AttemptOutcome"];
+            /**
+             * Format: int64
+             * @description Its place in the log; absent for a test event.
+             */
+            readonly sequence?: number | null;
+            /**
+             * Format: int64
+             * @description The status that the receiver answered; absent without an answer.
+             */
+            readonly status?: number | null;
+        };
+        /** @description A webhook with its new secret. */
+        readonly WebhookWithSecret: {
+            /** @description When it was made. */
+            readonly createdAt: components["schemas"]["Timestamp"];
+            /** @description What it is for, 1 to 200 characters. */
+            readonly description?: string | null;
+            readonly disabledReason?: components["schemas"]["DisabledReason"] | null;
+            /** @description Whether anything is sent. One that is enabled again is sent what happens from then on. */
+            readonly enabled?: boolean;
+            /**
+             * @description What is sent: types such as `geofence.entry` and `change.vehicle.updated`, `geofence.*` for all that begin
+             *     so, or `*`.
+             */
+            readonly eventTypes: readonly string[];
+            readonly failingSince?: components["schemas"]["Timestamp"] | null;
+            /** @description Only what concerns one of these geofences; empty: whatever happens. */
+            readonly geofenceIds?: readonly components["schemas"]["GeofenceId"][];
+            /**
+             * Format: uuid
+             * @description Which.
+             */
+            readonly id: string;
+            readonly nextAttemptAt?: components["schemas"]["Timestamp"] | null;
+            /** @description Whose. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description The secret that its receiver verifies signatures with, shown this once. */
+            readonly secret: string;
+            /** @description When it last changed. */
+            readonly updatedAt: components["schemas"]["Timestamp"];
+            /**
+             * Format: uri
+             * @description Where to: `https://…`; `http://…` only within the networks of the setting `webhookNetworks`.
+             */
+            readonly url: string;
+            /** @description Only of these vehicles; empty: of all. */
+            readonly vehicleIds?: readonly components["schemas"]["VehicleId"][];
+        };
         /** @description A ticket for the live feed. */
         readonly WsTicket: {
             /** @description It works once, and not after this instant. */
@@ -4956,11 +5755,20 @@ export interface components {
         };
     };
     responses: {
-        /** @description `busy`: Too busy. Too many sign-ins are waiting to be checked, large bodies to be worked on, changes to take effect, or tickets of the live feed to be used. Nothing was done. Repeat the request after Retry-After seconds. */
+        /** @description `busy`: Too busy. Too many sign-ins are waiting to be checked, large bodies to be worked on, changes to take effect, or tickets of the live feed to be used; or an app reports at /in more often than it may, or too slowly. Nothing was done. Repeat the request after Retry-After seconds. */
         readonly Busy: {
             headers: {
                 /** @description Seconds */
                 readonly "Retry-After"?: number;
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `cursorExpired`: Cursor expired. The log is not kept as far back as this cursor. Read the lists anew, then go on from the end of the log. */
+        readonly CursorExpired: {
+            headers: {
                 readonly [name: string]: unknown;
             };
             content: {
@@ -5066,7 +5874,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `payloadTooLarge`: The body is too large. The body, as it comes or unpacked, is larger than the route accepts: 64 KiB, positions 256 KiB, a geofence 4 MiB, an import 16 MiB; or it has more than 100,000 values. */
+        /** @description `payloadTooLarge`: The body is too large. The body, as it comes or unpacked, is larger than the route accepts: 64 KiB, positions 256 KiB, a report at /in 4 MiB, a geofence 4 MiB, an import 16 MiB; or it has more than 100,000 values. */
         readonly PayloadTooLarge: {
             headers: {
                 readonly [name: string]: unknown;
@@ -5113,7 +5921,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `unauthenticated`: Not signed in. The request carries no access token, or one that is expired, revoked or not ours. Sign in, or refresh the token. */
+        /** @description `unauthenticated`: Not signed in. The request carries no access token or key, or one that is expired, revoked or not ours. Sign in, refresh the token, or have an orgAdmin make a new key. */
         readonly Unauthenticated: {
             headers: {
                 readonly [name: string]: unknown;
@@ -5179,6 +5987,8 @@ export type ApexLabel = components['schemas']['ApexLabel'];
 export type ApexRange = components['schemas']['ApexRange'];
 export type ApexSeries = components['schemas']['ApexSeries'];
 export type ApexStroke = components['schemas']['ApexStroke'];
+export type ApiKey = components['schemas']['ApiKey'];
+export type ApiKeyWithToken = components['schemas']['ApiKeyWithToken'];
 export type AssignVehicleBody = components['schemas']['AssignVehicleBody'];
 export type AssignedDriver = components['schemas']['AssignedDriver'];
 export type AssignedVehicle = components['schemas']['AssignedVehicle'];
@@ -5186,6 +5996,7 @@ export type Assignment = components['schemas']['Assignment'];
 export type AssignmentSettings = components['schemas']['AssignmentSettings'];
 export type AssignmentSettingsIn = components['schemas']['AssignmentSettingsIn'];
 export type AssignmentState = components['schemas']['AssignmentState'];
+export type AttemptOutcome = components['schemas']['AttemptOutcome'];
 export type AuditAction = components['schemas']['AuditAction'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditResource = components['schemas']['AuditResource'];
@@ -5194,6 +6005,8 @@ export type BoxLabel = components['schemas']['BoxLabel'];
 export type CalibrationPoint = components['schemas']['CalibrationPoint'];
 export type CalibrationPointIn = components['schemas']['CalibrationPointIn'];
 export type Cause = components['schemas']['Cause'];
+export type ChangeKind = components['schemas']['ChangeKind'];
+export type ChangedResource = components['schemas']['ChangedResource'];
 export type ChartFormat = components['schemas']['ChartFormat'];
 export type ChartJs = components['schemas']['ChartJs'];
 export type Columns = components['schemas']['Columns'];
@@ -5201,6 +6014,7 @@ export type Connection = components['schemas']['Connection'];
 export type ConsumptionOfPeriod = components['schemas']['ConsumptionOfPeriod'];
 export type ConsumptionOut = components['schemas']['ConsumptionOut'];
 export type CorrectAssignmentBody = components['schemas']['CorrectAssignmentBody'];
+export type CreateApiKeyBody = components['schemas']['CreateApiKeyBody'];
 export type CreateDriverBody = components['schemas']['CreateDriverBody'];
 export type CreateGeofenceBody = components['schemas']['CreateGeofenceBody'];
 export type CreateOrganizationBody = components['schemas']['CreateOrganizationBody'];
@@ -5209,11 +6023,13 @@ export type CreateSystemUserBody = components['schemas']['CreateSystemUserBody']
 export type CreateTrackerBody = components['schemas']['CreateTrackerBody'];
 export type CreateUserBody = components['schemas']['CreateUserBody'];
 export type CreateVehicleBody = components['schemas']['CreateVehicleBody'];
+export type CreateWebhookBody = components['schemas']['CreateWebhookBody'];
 export type CurrentDriver = components['schemas']['CurrentDriver'];
 export type CurrentVehicle = components['schemas']['CurrentVehicle'];
 export type CursorPagination = components['schemas']['CursorPagination'];
 export type Dataset = components['schemas']['Dataset'];
 export type Day = components['schemas']['Day'];
+export type DisabledReason = components['schemas']['DisabledReason'];
 export type Document = components['schemas']['Document'];
 export type DocumentIn = components['schemas']['DocumentIn'];
 export type DocumentType = components['schemas']['DocumentType'];
@@ -5286,17 +6102,22 @@ export type OverspeedEvent = components['schemas']['OverspeedEvent'];
 export type OverspeedKind = components['schemas']['OverspeedKind'];
 export type OwnDriver = components['schemas']['OwnDriver'];
 export type PageOfActivationRequest = components['schemas']['PageOf_ActivationRequest'];
+export type PageOfApiKey = components['schemas']['PageOf_ApiKey'];
 export type PageOfAssignedDriver = components['schemas']['PageOf_AssignedDriver'];
 export type PageOfAssignedVehicle = components['schemas']['PageOf_AssignedVehicle'];
 export type PageOfDriverView = components['schemas']['PageOf_DriverView'];
 export type PageOfGeofenceOut = components['schemas']['PageOf_GeofenceOut'];
 export type PageOfOrganization = components['schemas']['PageOf_Organization'];
 export type PageOfOwnDriver = components['schemas']['PageOf_OwnDriver'];
+export type PageOfPendingTracker = components['schemas']['PageOf_PendingTracker'];
 export type PageOfSystemUser = components['schemas']['PageOf_SystemUser'];
 export type PageOfTracker = components['schemas']['PageOf_Tracker'];
 export type PageOfUser = components['schemas']['PageOf_User'];
 export type PageOfVehicleOut = components['schemas']['PageOf_VehicleOut'];
+export type PageOfWebhook = components['schemas']['PageOf_Webhook'];
+export type PageOfWebhookAttempt = components['schemas']['PageOf_WebhookAttempt'];
 export type PagePagination = components['schemas']['PagePagination'];
+export type PendingTracker = components['schemas']['PendingTracker'];
 export type PersonPrincipal = components['schemas']['PersonPrincipal'];
 export type Place = components['schemas']['Place'];
 export type PlaceIn = components['schemas']['PlaceIn'];
@@ -5316,8 +6137,10 @@ export type RawFormat = components['schemas']['RawFormat'];
 export type RecordKind = components['schemas']['RecordKind'];
 export type RefreshBody = components['schemas']['RefreshBody'];
 export type Rejected = components['schemas']['Rejected'];
+export type RejectedReport = components['schemas']['RejectedReport'];
 export type ResendActivationBody = components['schemas']['ResendActivationBody'];
 export type ResendVerificationBody = components['schemas']['ResendVerificationBody'];
+export type ResendWebhookBody = components['schemas']['ResendWebhookBody'];
 export type ResetPasswordBody = components['schemas']['ResetPasswordBody'];
 export type Retention = components['schemas']['Retention'];
 export type RetentionIn = components['schemas']['RetentionIn'];
@@ -5336,6 +6159,7 @@ export type ShapeSpecMultiPolygon = components['schemas']['ShapeSpecMultiPolygon
 export type ShapeSpecMultiPolygonIn = components['schemas']['ShapeSpecMultiPolygonIn'];
 export type ShapeSpecPolygon = components['schemas']['ShapeSpecPolygon'];
 export type ShapeSpecPolygonIn = components['schemas']['ShapeSpecPolygonIn'];
+export type ShownChange = components['schemas']['ShownChange'];
 export type SignedIn = components['schemas']['SignedIn'];
 export type SignedInPersonPrincipal = components['schemas']['SignedInPersonPrincipal'];
 export type SignedInSystemPrincipal = components['schemas']['SignedInSystemPrincipal'];
@@ -5344,9 +6168,12 @@ export type SliceOfEvent = components['schemas']['SliceOf_Event'];
 export type SliceOfFuelEntry = components['schemas']['SliceOf_FuelEntry'];
 export type SliceOfFuelRecord = components['schemas']['SliceOf_FuelRecord'];
 export type SliceOfRecordView = components['schemas']['SliceOf_RecordView'];
+export type SliceOfShownChange = components['schemas']['SliceOf_ShownChange'];
 export type SliceOfStoredPosition = components['schemas']['SliceOf_StoredPosition'];
+export type SliceOfVehiclePosition = components['schemas']['SliceOf_VehiclePosition'];
 export type SliceOfVisit = components['schemas']['SliceOf_Visit'];
 export type Source = components['schemas']['Source'];
+export type SpeedUnit = components['schemas']['SpeedUnit'];
 export type Stay = components['schemas']['Stay'];
 export type StayIn = components['schemas']['StayIn'];
 export type StoredPosition = components['schemas']['StoredPosition'];
@@ -5360,6 +6187,7 @@ export type SystemUserStatus = components['schemas']['SystemUserStatus'];
 export type Timestamp = components['schemas']['Timestamp'];
 export type Tracker = components['schemas']['Tracker'];
 export type TrackerId = components['schemas']['TrackerId'];
+export type TrackerReports = components['schemas']['TrackerReports'];
 export type TrackerStatus = components['schemas']['TrackerStatus'];
 export type TrackerWithToken = components['schemas']['TrackerWithToken'];
 export type Tracking = components['schemas']['Tracking'];
@@ -5374,6 +6202,7 @@ export type UpdateSystemUserBody = components['schemas']['UpdateSystemUserBody']
 export type UpdateTrackerBody = components['schemas']['UpdateTrackerBody'];
 export type UpdateUserBody = components['schemas']['UpdateUserBody'];
 export type UpdateVehicleBody = components['schemas']['UpdateVehicleBody'];
+export type UpdateWebhookBody = components['schemas']['UpdateWebhookBody'];
 export type Usage = components['schemas']['Usage'];
 export type UsageIn = components['schemas']['UsageIn'];
 export type User = components['schemas']['User'];
@@ -5383,14 +6212,19 @@ export type VehicleFuelIn = components['schemas']['VehicleFuelIn'];
 export type VehicleId = components['schemas']['VehicleId'];
 export type VehicleInside = components['schemas']['VehicleInside'];
 export type VehicleOut = components['schemas']['VehicleOut'];
+export type VehiclePosition = components['schemas']['VehiclePosition'];
 export type VehicleStatus = components['schemas']['VehicleStatus'];
 export type VehicleStub = components['schemas']['VehicleStub'];
 export type Verified = components['schemas']['Verified'];
 export type Visit = components['schemas']['Visit'];
 export type VisitEnd = components['schemas']['VisitEnd'];
 export type VisitId = components['schemas']['VisitId'];
+export type Webhook = components['schemas']['Webhook'];
+export type WebhookAttempt = components['schemas']['WebhookAttempt'];
+export type WebhookWithSecret = components['schemas']['WebhookWithSecret'];
 export type WsTicket = components['schemas']['WsTicket'];
 export type ResponseBusy = components['responses']['Busy'];
+export type ResponseCursorExpired = components['responses']['CursorExpired'];
 export type ResponseEmailTaken = components['responses']['EmailTaken'];
 export type ResponseIdempotencyKeyInUse = components['responses']['IdempotencyKeyInUse'];
 export type ResponseIdempotencyKeyReused = components['responses']['IdempotencyKeyReused'];
@@ -5533,7 +6367,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5809,7 +6643,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5984,7 +6818,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5996,6 +6830,59 @@ export interface operations {
             readonly 409: components["responses"]["IdempotencyKeyInUse"];
             readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["IdempotencyKeyReused"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly list_changes: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only of these kinds */
+                readonly resource?: readonly components["schemas"]["ChangedResource"][];
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+                readonly limit?: number;
+                /** @description A cursor, or `latest` */
+                readonly after?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A slice of the log */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SliceOf_ShownChange"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `invalidCursor`: Invalid cursor. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 410: components["responses"]["CursorExpired"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
@@ -6017,6 +6904,8 @@ export interface operations {
                 readonly assigned?: boolean;
                 /** @description true: those that the organization deleted, too */
                 readonly includeDeleted?: boolean;
+                /** @description Only what was changed after this; deletions are in /v1/changes */
+                readonly updatedAfter?: components["schemas"]["Timestamp"];
                 /** @description lastName, firstName, status, licenseExpiresAt, createdAt, updatedAt; - for descending */
                 readonly sort?: string;
                 /** @description Operators name the organization */
@@ -6049,7 +6938,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6114,7 +7003,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6187,7 +7076,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6240,7 +7129,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6321,7 +7210,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6382,7 +7271,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6449,7 +7338,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6522,7 +7411,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6585,7 +7474,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6641,7 +7530,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6712,7 +7601,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6766,7 +7655,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6839,7 +7728,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6923,7 +7812,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6943,6 +7832,67 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly stream_events: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description positions, occupancy, events (default), fuel, changes */
+                readonly topics?: readonly string[];
+                /** @description Only of these vehicles */
+                readonly vehicleId?: readonly components["schemas"]["VehicleId"][];
+                /** @description Only of these geofences */
+                readonly geofenceId?: readonly components["schemas"]["GeofenceId"][];
+                /** @description west,south,east,north: positions within */
+                readonly bbox?: string;
+                /** @description For operators, who otherwise follow all */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+                /** @description Between two deltas, 0 to 60,000; default 1,000 */
+                readonly minIntervalMs?: number;
+                /** @description Where to go on; `Last-Event-ID` comes before it */
+                readonly cursor?: string;
+                /** @description From POST /v1/auth/ws-ticket */
+                readonly ticket?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The stream */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/event-stream": string;
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
@@ -6991,7 +7941,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7055,7 +8005,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7116,7 +8066,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7185,7 +8135,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7250,7 +8200,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7318,7 +8268,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7385,7 +8335,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7447,7 +8397,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7530,7 +8480,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7597,7 +8547,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7628,6 +8578,8 @@ export interface operations {
                 readonly near?: string;
                 /** @description full (default) or none: without shapes */
                 readonly geometry?: "full" | "none";
+                /** @description Only what was changed after this; deletions are in /v1/changes */
+                readonly updatedAfter?: components["schemas"]["Timestamp"];
                 /** @description name, areaSquareMeters, createdAt, updatedAt; - for descending */
                 readonly sort?: string;
                 /** @description Operators name the organization */
@@ -7661,7 +8613,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7727,7 +8679,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7795,7 +8747,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7868,7 +8820,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7926,7 +8878,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7989,7 +8941,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8011,6 +8963,8 @@ export interface operations {
             readonly query?: {
                 /** @description Text to find in name, slug or contact address */
                 readonly q?: string;
+                /** @description Only what was changed after this; deletions are in /v1/changes */
+                readonly updatedAfter?: components["schemas"]["Timestamp"];
                 /** @description name, slug, createdAt, updatedAt; - for descending */
                 readonly sort?: string;
                 readonly page?: number;
@@ -8041,7 +8995,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8101,7 +9055,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. `signUpClosed`: Sign-up is closed. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. `signUpClosed`: Sign-up is closed. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8167,7 +9121,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8190,6 +9144,8 @@ export interface operations {
                 readonly q?: string;
                 /** @description Only of these states */
                 readonly status?: readonly components["schemas"]["OrganizationStatus"][];
+                /** @description Only what was changed after this; deletions are in /v1/changes */
+                readonly updatedAfter?: components["schemas"]["Timestamp"];
                 /** @description name, slug, createdAt, updatedAt; - for descending */
                 readonly sort?: string;
                 readonly page?: number;
@@ -8220,7 +9176,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8271,7 +9227,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8325,7 +9281,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8377,7 +9333,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8437,7 +9393,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8536,6 +9492,118 @@ export interface operations {
             readonly default: components["responses"]["Refused"];
         };
     };
+    readonly list_pending_trackers: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description uniqueId, firstSeenAt, lastSeenAt; - for descending */
+                readonly sort?: string;
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+                readonly page?: number;
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PageOf_PendingTracker"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly list_newest_positions: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only of these vehicles */
+                readonly vehicleId?: readonly components["schemas"]["VehicleId"][];
+                /** @description Only of those in one of these; takes a system user the scope events:read */
+                readonly geofenceId?: readonly components["schemas"]["GeofenceId"][];
+                /** @description west,south,east,north: only those within; west > east crosses the antimeridian */
+                readonly bbox?: string;
+                /** @description Only of those that are heard of like this */
+                readonly state?: readonly components["schemas"]["Connection"][];
+                /** @description Only of those that move like this */
+                readonly motion?: readonly components["schemas"]["Motion"][];
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+                /** @description Default 200, at most 1,000 */
+                readonly limit?: number;
+                /** @description A cursor */
+                readonly after?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A slice of the fleet */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SliceOf_VehiclePosition"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `invalidCursor`: Invalid cursor. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
     readonly create_positions: {
         readonly parameters: {
             readonly query?: never;
@@ -8589,7 +9657,7 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `trackerDisabled`: The tracker is disabled. `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `trackerDisabled`: The tracker is disabled. `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8614,6 +9682,8 @@ export interface operations {
                 readonly q?: string;
                 /** @description Only of these states */
                 readonly status?: readonly components["schemas"]["SystemUserStatus"][];
+                /** @description Only what was changed after this; deletions are in /v1/changes */
+                readonly updatedAfter?: components["schemas"]["Timestamp"];
                 /** @description name, email, createdAt, updatedAt; - for descending */
                 readonly sort?: string;
                 /** @description Operators may name the organization */
@@ -8646,7 +9716,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8704,7 +9774,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. `signUpClosed`: Sign-up is closed. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. `signUpClosed`: Sign-up is closed. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8932,7 +10002,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8988,7 +10058,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9059,7 +10129,188 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly list_api_keys: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description name, createdAt; - for descending */
+                readonly sort?: string;
+                /** @description Operators may name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+                readonly page?: number;
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PageOf_ApiKey"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly create_api_key: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators may name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
+                readonly "Idempotency-Key"?: string;
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateApiKeyBody"];
+            };
+        };
+        readonly responses: {
+            /** @description Created; Location names it */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ApiKeyWithToken"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `keyLimitReached`: The system user has ten keys. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly delete_api_key: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators may name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description The ETag it must still have, else 412 */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly id: string;
+                readonly keyId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Revoked */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9085,6 +10336,8 @@ export interface operations {
                 readonly status?: readonly components["schemas"]["TrackerStatus"][];
                 /** @description Only those in these vehicles now */
                 readonly vehicleId?: readonly components["schemas"]["VehicleId"][];
+                /** @description Only what was changed after this; deletions are in /v1/changes */
+                readonly updatedAfter?: components["schemas"]["Timestamp"];
                 /** @description uniqueId, status, createdAt, updatedAt; - for descending */
                 readonly sort?: string;
                 /** @description Operators name the organization */
@@ -9117,7 +10370,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9174,7 +10427,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9253,7 +10506,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9309,7 +10562,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9372,7 +10625,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9383,6 +10636,55 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly list_tracker_reports: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["schemas"]["TrackerId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The newest hundred refused reports, newest first */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TrackerReports"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
             readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
@@ -9425,7 +10727,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9461,6 +10763,8 @@ export interface operations {
                 readonly role?: readonly components["schemas"]["Role"][];
                 /** @description Only of these states */
                 readonly status?: readonly components["schemas"]["AccountStatus"][];
+                /** @description Only what was changed after this; deletions are in /v1/changes */
+                readonly updatedAfter?: components["schemas"]["Timestamp"];
                 /** @description lastName, firstName, email, createdAt, updatedAt; - for descending */
                 readonly sort?: string;
                 readonly page?: number;
@@ -9491,7 +10795,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9550,7 +10854,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9629,7 +10933,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9685,7 +10989,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9758,7 +11062,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9802,8 +11106,20 @@ export interface operations {
                 readonly category?: readonly components["schemas"]["VehicleCategory"][];
                 /** @description Only those that one of these drives now */
                 readonly driverId?: readonly components["schemas"]["DriverId"][];
+                /** @description Only these */
+                readonly vehicleId?: readonly components["schemas"]["VehicleId"][];
+                /** @description Only those in one of these now; takes a system user the scope events:read */
+                readonly geofenceId?: readonly components["schemas"]["GeofenceId"][];
+                /** @description west,south,east,north: only those within now; this and the next two take a system user the scope positions:read */
+                readonly bbox?: string;
+                /** @description Only those that are heard of like this now */
+                readonly state?: readonly components["schemas"]["Connection"][];
+                /** @description Only those that move like this now */
+                readonly motion?: readonly components["schemas"]["Motion"][];
                 /** @description live: with where each is now; takes a system user the scope positions:read */
                 readonly include?: "live" | "none";
+                /** @description Only what was changed after this; deletions are in /v1/changes */
+                readonly updatedAfter?: components["schemas"]["Timestamp"];
                 /** @description name, status, createdAt, updatedAt; - for descending */
                 readonly sort?: string;
                 /** @description Operators name the organization */
@@ -9836,7 +11152,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9900,7 +11216,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9945,6 +11261,8 @@ export interface operations {
                 readonly category?: readonly components["schemas"]["VehicleCategory"][];
                 /** @description live: with where each is now; takes a system user the scope positions:read */
                 readonly include?: "live" | "none";
+                /** @description Only what was changed after this; deletions are in /v1/changes */
+                readonly updatedAfter?: components["schemas"]["Timestamp"];
                 /** @description name, status, createdAt, updatedAt; - for descending */
                 readonly sort?: string;
                 /** @description Operators name the organization */
@@ -9977,7 +11295,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -10038,7 +11356,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -10094,7 +11412,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -10165,7 +11483,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -10227,7 +11545,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -10296,7 +11614,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -10367,7 +11685,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -10434,7 +11752,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -10447,6 +11765,649 @@ export interface operations {
             readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly list_webhooks: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description url, createdAt, updatedAt; - for descending */
+                readonly sort?: string;
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+                readonly page?: number;
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PageOf_Webhook"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly create_webhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
+                readonly "Idempotency-Key"?: string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "description": "Arrivals for the warehouse",
+                 *       "eventTypes": [
+                 *         "geofence.*",
+                 *         "fuel.refuel"
+                 *       ],
+                 *       "url": "https://example.com/waypost"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["CreateWebhookBody"];
+            };
+        };
+        readonly responses: {
+            /** @description Created; Location names it */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `webhookLimitReached`: The organization has fifty webhooks. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly find_webhook: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description An ETag; 304 while it holds */
+                readonly "If-None-Match"?: string;
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The webhook */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            /** @description As If-None-Match knows it */
+            readonly 304: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly update_webhook: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description The ETag it must still have, else 412 */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["UpdateWebhookBody"];
+            };
+        };
+        readonly responses: {
+            /** @description The webhook as it is now */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly delete_webhook: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description The ETag it must still have, else 412 */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Deleted */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly list_webhook_attempts: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only those that ended so */
+                readonly outcome?: readonly components["schemas"]["AttemptOutcome"][];
+                /** @description attemptedAt; - for descending */
+                readonly sort?: string;
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+                readonly page?: number;
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PageOf_WebhookAttempt"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly resend_webhook_attempt: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
+                readonly "Idempotency-Key"?: string;
+            };
+            readonly path: {
+                readonly id: string;
+                readonly attemptId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The new attempt, whether it succeeded or not */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookAttempt"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `invalidTransition`: Not possible in this state. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 414: components["responses"]["UriTooLong"];
+            /** @description `organizationRequired`: Name an organization. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 503: components["responses"]["Busy"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly resend_webhook: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
+                readonly "Idempotency-Key"?: string;
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ResendWebhookBody"];
+            };
+        };
+        readonly responses: {
+            /** @description The webhook */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `invalidTransition`: Not possible in this state. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly rotate_webhook_secret: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
+                readonly "Idempotency-Key"?: string;
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The webhook with its new secret */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            readonly 414: components["responses"]["UriTooLong"];
+            /** @description `organizationRequired`: Name an organization. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly test_webhook: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
+                readonly "Idempotency-Key"?: string;
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The attempt, whether it succeeded or not */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookAttempt"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `invalidTransition`: Not possible in this state. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 414: components["responses"]["UriTooLong"];
+            /** @description `organizationRequired`: Name an organization. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 503: components["responses"]["Busy"];
             readonly default: components["responses"]["Refused"];
         };
     };
@@ -10476,7 +12437,7 @@ export interface operations {
                 };
             };
             readonly 401: components["responses"]["Unauthenticated"];
-            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `originNotAllowed`: Another site's page. */
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `emailNotVerified`: The e-mail address is not verified. `originNotAllowed`: Another site's page. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -10524,7 +12485,7 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `trackerDisabled`: The tracker is disabled. `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            /** @description `trackerDisabled`: The tracker is disabled. `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;

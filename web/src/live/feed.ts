@@ -42,12 +42,12 @@ export class LiveFeed {
     this.#hear = hear;
   }
 
-  /** Begins anew: `intervalMs` lies between two deltas at least, 0 to 60,000. */
-  start(organizationId: string, intervalMs: number): void {
+  /** Begins anew: `intervalMs` lies between two deltas at least, 0 to 60,000; of the log, what follows the cursor is told. */
+  start(organizationId: string, intervalMs: number, cursor: string | undefined): void {
     this.stop();
     this.#organizationId = organizationId;
     this.#intervalMs = intervalMs;
-    this.#cursor = undefined;
+    this.#cursor = cursor;
     this.#attempts = 0;
     addEventListener("online", this.#again);
     addEventListener("offline", this.#cut);
@@ -87,7 +87,7 @@ export class LiveFeed {
     this.#number += 1;
     const filter = { organizationId: this.#organizationId };
     const subscription = {
-      type: "subscribe", id: SUBSCRIPTION, topics: ["positions", "occupancy", "events", "fuel"], filter,
+      type: "subscribe", id: SUBSCRIPTION, topics: ["positions", "occupancy", "events", "fuel", "changes"], filter,
       minIntervalMs: this.#intervalMs, ...(this.#cursor ? { cursor: this.#cursor } : {}),
     };
     this.#order({
@@ -133,7 +133,7 @@ export class LiveFeed {
     if (said.type === "snapshot" && said.last) this.#be("live");
     this.#hear(said);
     // after it was taken in: a cursor must not run ahead of what is shown
-    if (said.type === "subscribed" || said.type === "event") this.#cursor = said.cursor;
+    if (said.type === "subscribed" || said.type === "event" || said.type === "change") this.#cursor = said.cursor;
     if (said.type === "heartbeat") this.#cursor = said.cursors[SUBSCRIPTION] ?? this.#cursor;
   }
 

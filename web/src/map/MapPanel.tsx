@@ -1,15 +1,21 @@
 // The map of the fleet as it is: what the live view shows on it.
 
-import { type Signal, effect, useSignal } from "@preact/signals";
+import { type ReadonlySignal, type Signal, effect, useSignal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+import type { Place } from "../api/schema";
 
 import { conventions } from "../conventions";
 import { fences, inside, organization, positions, vehicleName, vehicles } from "../state/fleet";
 import { standings } from "../state/standing";
 import { onTheme } from "../state/theme";
+import { FenceHere } from "../parts/FenceHere";
 import { strings } from "../strings";
 import type { FleetMap } from "./fleet_map";
 import { type Begin, MapFrame } from "./MapFrame";
 import type { Point } from "./geodesic";
+import { placeText } from "./place_text";
+import { rowsOf } from "./rows";
 
 /** What the map shows beside the fleet, and what it is told to do. */
 export interface MapLinks {
@@ -19,18 +25,66 @@ export interface MapLinks {
   /** Where the chosen one went. */
   readonly trail: Signal<readonly Point[]>;
   readonly pick: (id: string | null) => void;
+  /** The vehicles that are shown; null for all. */
+  readonly onMap: ReadonlySignal<readonly string[] | null>;
+}
+
+/** A place that was asked for by the right button, and where on the map's element it is. CSS pixels. */
+interface Asked extends Place {
+  readonly x: number;
+  readonly y: number;
 }
 
 export function MapPanel({ links }: { links: MapLinks }) {
   const map = useSignal<FleetMap | null>(null);
+  const asked = useSignal<Asked | null>(null);
   const load = async (): Promise<Begin> => {
     const { FleetMap } = await import("./fleet_map");
     return (element, whenReady) => {
-      map.value = new FleetMap(element, whenReady);
-      return connect(map.value, links);
+      const made = new FleetMap(element, whenReady);
+      made.map.on("contextmenu", ({ point: { x, y }, lngLat }) => {
+        const { lng, lat } = lngLat.wrap();
+        asked.value = { x, y, latitude: lat, longitude: lng };
+      });
+      made.map.on("movestart", () => { asked.value = null; });
+      made.map.on("click", () => { asked.value = null; });
+      map.value = made;
+      return connect(made, links);
     };
   };
-  return <MapFrame label={strings.live.map} load={load}>{() => map.value && <Controls map={map.value} links={links} />}</MapFrame>;
+  return (
+    <MapFrame label={strings.live.map} load={load}>
+      {() => (
+        <>
+          {map.value && <Controls map={map.value} links={links} />}
+          {asked.value && <PlaceMenu asked={asked.value} onClose={() => { asked.value = null; }} />}
+        </>
+      )}
+    </MapFrame>
+  );
+}
+
+/** What can be done with a place on the map. */
+function PlaceMenu({ asked, onClose }: { asked: Asked; onClose: () => void }) {
+  const menu = useRef<HTMLDivElement>(null);
+  const text = placeText(asked);
+  useLayoutEffect(() => {
+    const element = menu.current as HTMLDivElement;
+    const { clientWidth, clientHeight } = element.offsetParent as HTMLElement;
+    element.style.insetInlineStart = `${Math.min(asked.x, clientWidth - element.offsetWidth)}px`;
+    element.style.insetBlockStart = `${Math.min(asked.y, clientHeight - element.offsetHeight)}px`;
+    element.querySelector<HTMLElement>("a, button")?.focus({ preventScroll: true });
+  }, [asked]);
+  const copy = () => {
+    // without TLS the browser has no clipboard for us: the text stays there to be read
+    void navigator.clipboard?.writeText(text).then(onClose, () => {});
+  };
+  return (
+    <div ref={menu} class="place-menu" role="group" aria-label={text} onKeyDown={(event) => { if (event.key === "Escape") onClose(); }}>
+      <FenceHere at={asked} />
+      <button type="button" class="plain" onClick={copy}>{strings.map.copyPlace(text)}</button>
+    </div>
+  );
 }
 
 function Controls({ map, links }: { map: FleetMap; links: MapLinks }) {
@@ -58,7 +112,7 @@ export function showFences(map: FleetMap): () => void {
   return () => ends.forEach((end) => end());
 }
 
-function connect(map: FleetMap, { chosen, isFollowing, trail, pick }: MapLinks): () => void {
+function connect(map: FleetMap, { chosen, isFollowing, trail, pick, onMap }: MapLinks): () => void {
   map.onPick = pick;
   map.onFollowEnd = () => { isFollowing.value = false; };
   let fleet = organization.peek()?.id;
@@ -73,7 +127,12 @@ function connect(map: FleetMap, { chosen, isFollowing, trail, pick }: MapLinks):
     effect(() => {
       positions.revision.value;
       vehicles.value;
-      map.setVehicles(positions, standings.value, vehicleName);
+      const only = onMap.value;
+      if (only === null) map.setVehicles(positions, standings.value, vehicleName);
+      else {
+        const some = rowsOf(positions, standings.value, chosen.value && !only.includes(chosen.value) ? [...only, chosen.value] : only);
+        map.setVehicles(some, some.standings, vehicleName);
+      }
     }),
     effect(() => {
       map.choose(chosen.value);

@@ -1,10 +1,11 @@
-// The map itself: MapLibre with our style, fences and vehicles. Loaded when it is shown; knows no signals and no views.
+// The map itself: MapLibre with our style, fences and vehicles. Loaded when it is shown; knows no views.
 
 import { type GeoJSONSource, LngLatBounds, type LngLatLike, Map as MapLibre, NavigationControl, ScaleControl, setWorkerUrl } from "maplibre-gl";
 import workerUrl from "maplibre-gl/dist/maplibre-gl-worker.mjs?url";
 import "maplibre-gl/dist/maplibre-gl.css";
 
 import type { Fence } from "../api/types";
+import { type Camera, camera } from "../state/camera";
 import { type Background, background, together } from "./background";
 import { graticule } from "./graticule";
 import type { Point } from "./geodesic";
@@ -28,6 +29,8 @@ const NAMES_FROM_ZOOM = 10.5;
 const MOST_NAMES = 120;
 /** Names of so many vehicles move with each of their positions, of more once a second. */
 const FEW = 200;
+/** What is smaller than this share of the map is not seen. */
+const LEAST_SHARE = 0.02;
 /** From this zoom on the coasts of the first load are corners. */
 const FINER_FROM_ZOOM = 3.5;
 
@@ -92,6 +95,10 @@ export class FleetMap {
     this.map.addControl(this.#scale, "bottom-left");
     this.map.on("style.load", () => this.#fillAll());
     this.map.on("moveend", () => this.#look());
+    this.map.on("moveend", () => {
+      const { lng, lat } = this.map.getCenter();
+      camera.value = { latitude: lat, longitude: lng, zoom: this.map.getZoom() };
+    });
     this.map.on("moveend", () => { if (this.#isBehind) this.#keepInView(); });
     this.map.on("dragstart", () => this.#endFollowing());
     this.map.on("click", ({ point }) => this.onPick(this.vehicleAt(point.x, point.y)));
@@ -175,6 +182,27 @@ export class FleetMap {
     for (const [longitude, latitude] of points) bounds.extend([longitude, latitude]);
     this.#isFitted = true;
     this.#show(bounds, false);
+  }
+
+  /** Shows all of a line, unless all of it is in view and large enough to see. */
+  showLine(points: readonly Point[]): void {
+    const bounds = new LngLatBounds();
+    for (const [longitude, latitude] of points) bounds.extend([longitude, latitude]);
+    const view = this.map.getBounds();
+    const isSeen = view.contains(bounds.getNorthWest()) && view.contains(bounds.getSouthEast());
+    const share = (bounds.getEast() - bounds.getWest()) / (view.getEast() - view.getWest());
+    if (!isSeen || share < LEAST_SHARE) this.#show(bounds, false);
+  }
+
+  /** Goes to a place, and stays there though vehicles come elsewhere. */
+  lookAt({ latitude, longitude, zoom }: Camera): void {
+    this.#isFitted = true;
+    this.map.jumpTo({ center: [longitude, latitude], zoom });
+  }
+
+  /** The vehicles that are drawn. */
+  drawn(): readonly string[] {
+    return [...this.#shown?.ids ?? []];
   }
 
   /** The vehicle at a point of the map's element, CSS pixels. */

@@ -1,20 +1,21 @@
 // A list of master data: searched here, since all of it is here; its first column leads to one item.
 
-import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
+import { type Signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
 
 import { reached } from "../api/reach";
+import type { ChangedResource } from "../api/schema";
 import { notice } from "../state/notices";
-import { organization } from "../state/fleet";
+import { edits, organization } from "../state/fleet";
 import { strings } from "../strings";
 import { Empty } from "./Empty";
 
 /** As many rows as anybody reads; a search finds the others. */
 const MOST_ROWS = 200;
 
-/** A list that belongs to the organization shown: loaded with it, again when asked and when the server is found again; null until it is there. */
-export function useList<T>(load: () => Promise<readonly T[]>): { items: Signal<readonly T[] | null>; reload: () => Promise<void> } {
+/** A list that belongs to the organization shown: loaded with it, again when asked, when anybody changed one of its things and when the server is found again; null until it is there. */
+export function useList<T>(resource: ChangedResource, load: () => Promise<readonly T[]>): { items: Signal<readonly T[] | null>; reload: () => Promise<void> } {
   const items = useSignal<readonly T[] | null>(null);
   const newest = useRef(0);
   const reload = async () => {
@@ -24,6 +25,8 @@ export function useList<T>(load: () => Promise<readonly T[]>): { items: Signal<r
     // answers may overtake each other
     if (asked === newest.current) items.value = found;
   };
+  const edited = useComputed(() => edits.value[resource] ?? 0);
+  useSignalEffect(() => { if (edited.value > 0) queueMicrotask(() => reload().catch(notice)); });
   useSignalEffect(() => { if (reached.value > 0) queueMicrotask(() => reload().catch(notice)); });
   useSignalEffect(() => {
     organization.value?.id;

@@ -1,6 +1,8 @@
 // What is around every view: name, navigation, connection, organization, colours, sign-out.
 
+import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
 
 import { isAsking } from "../api/client";
 import { isOperator, me, signOut } from "../api/session";
@@ -8,10 +10,11 @@ import { choose, organization, organizations } from "../state/fleet";
 import { href, route } from "../state/route";
 import { type Choice, choice } from "../state/theme";
 import { strings } from "../strings";
-import { VIEWS } from "../views";
+import { VIEWS, type View } from "../views";
 import { ConnectionMark } from "./ConnectionMark";
 
-export function Shell({ children }: { children: ComponentChildren }) {
+/** `search` stands beside the navigation. */
+export function Shell({ search, children }: { search: ComponentChildren; children: ComponentChildren }) {
   return (
     <>
       <a class="skip" href="#content" onClick={toContent}>{strings.skip}</a>
@@ -19,11 +22,12 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <h1>{strings.product}</h1>
         {me.value && <Navigation />}
         <span class="grow" />
+        {search}
         {me.value && <ConnectionMark />}
         {me.value && <OrganizationChoice />}
         <ThemeChoice />
-        {me.value && <a class="quiet" href={href("me")} title={me.value.email}>{me.value.firstName}</a>}
-        {me.value && <button type="button" title={me.value.email} onClick={() => void signOut()}>{strings.signIn.signOut}</button>}
+        {me.value && <a class="quiet own" href={href("me")} title={me.value.email}>{me.value.firstName}</a>}
+        {me.value && <button type="button" class="sign-out" title={me.value.email} onClick={() => void signOut()}>{strings.signIn.signOut}</button>}
       </header>
       <main id="content" tabIndex={-1} aria-busy={isAsking.value} data-view={route.value.parts.join("/")}>{children}</main>
     </>
@@ -37,12 +41,24 @@ function toContent(event: MouseEvent): void {
 }
 
 function Navigation() {
-  const [current] = route.value.parts;
+  const isOpen = useSignal(false);
+  const menu = useRef<HTMLDivElement>(null);
+  const current = route.value.parts[0] ?? VIEWS[0]?.path;
+  const shown = VIEWS.filter(({ isOffered }) => isOffered());
+  const link = ({ path, title }: View) => <a key={path} href={href(path)} aria-current={current === path ? "page" : undefined}>{title}</a>;
+  const rest = shown.filter(({ place }) => place === "menu");
+  const here = rest.find(({ path }) => path === current);
+  const close = () => { isOpen.value = false; };
+  const leave = (event: FocusEvent) => { if (!menu.current?.contains(event.relatedTarget as Node | null)) close(); };
   return (
     <nav aria-label={strings.navigation}>
-      {VIEWS.filter(({ isOffered, isInNavigation }) => isOffered() && isInNavigation !== false).map(({ path, title }) => (
-        <a key={path} href={href(path)} aria-current={(current ?? VIEWS[0]?.path) === path ? "page" : undefined}>{title}</a>
-      ))}
+      {shown.filter(({ place }) => place === "daily").map(link)}
+      <div ref={menu} class="menu" onFocusOut={leave} onKeyDown={(event) => { if (event.key === "Escape") close(); }}>
+        <button type="button" class="menu-button" aria-expanded={isOpen.value} data-current={here !== undefined} onClick={() => { isOpen.value = !isOpen.value; }}>
+          {here ? here.title : strings.manageMenu} ▾
+        </button>
+        {isOpen.value && <div class="menu-list" onClick={close}>{rest.map(link)}</div>}
+      </div>
     </nav>
   );
 }
@@ -63,7 +79,7 @@ function OrganizationChoice() {
 function ThemeChoice() {
   const words: readonly Choice[] = ["auto", "light", "dark"];
   return (
-    <select aria-label={strings.theme.label} value={choice.value} onChange={(event) => { choice.value = event.currentTarget.value as Choice; }}>
+    <select class="theme" aria-label={strings.theme.label} value={choice.value} onChange={(event) => { choice.value = event.currentTarget.value as Choice; }}>
       {words.map((word) => <option key={word} value={word}>{strings.theme[word]}</option>)}
     </select>
   );

@@ -1,12 +1,12 @@
 // What is known of the organization shown: its master data by the interface, the rest live. The one place where the feed's
 // words become state.
 
-import { computed, effect, signal, untracked } from "@preact/signals";
+import { type Signal, computed, effect, signal, untracked } from "@preact/signals";
 
 import { all, api } from "../api/client";
 import { reached } from "../api/reach";
 import { isOperator, me } from "../api/session";
-import type { FuelEvent, Organization, VehicleOut } from "../api/schema";
+import type { ChangedResource, FuelEvent, Organization, ShownChange, VehicleOut } from "../api/schema";
 import type { Fence } from "../api/types";
 import { LiveFeed } from "../live/feed";
 import type { Said, Suspected } from "../live/protocol";
@@ -18,6 +18,8 @@ import { VehicleTable } from "./vehicles";
 
 const CHOSEN = "waypost.organization";
 const EVENTS_AT_START = 200;
+/** Changes of master data are shown together after so long. */
+const GATHER_MS = 50;
 /** Up to so many vehicles the page follows four times a second, beyond that once. */
 const FEW_VEHICLES = 1000;
 
@@ -39,6 +41,9 @@ export const events = new Events();
 /** Refuels and drains that are found and not certain yet, by vehicle. */
 export const suspected = signal<ReadonlyMap<string, FuelEvent>>(new Map());
 export const feed = new LiveFeed(hear);
+
+/** How often things of a kind that this page does not hold were changed, by anybody: lists of them are read again. */
+export const edits = signal<Readonly<Partial<Record<ChangedResource, number>>>>({});
 
 /** Ids of all vehicles, also of those that have not reported. */
 export const fleetIds = computed(() => [...vehicles.value.keys()]);
@@ -82,7 +87,7 @@ export function choose(chosen: Organization): void {
 }
 
 /** Finds what the one signed in may see: operators have no organization of their own and see an active one. */
-async function findOrganizations(): Promise<void> {
+export async function findOrganizations(): Promise<void> {
   const list = await all((page) => api.get("/v1/organizations", { query: { ...page, sort: "-createdAt" } }));
   const active = list.filter((one) => one.status === "active");
   organizations.value = active;
@@ -92,8 +97,11 @@ async function findOrganizations(): Promise<void> {
 }
 
 async function follow(shown: Organization): Promise<void> {
+  // from before the lists, so that no change falls between them and the feed
+  const { pagination } = await api.get("/v1/changes", { query: { organizationId: shown.id, after: "latest", limit: 1 } });
   await Promise.all([loadVehicles(), loadFences(), loadEvents()]);
-  if (organization.peek()?.id === shown.id) feed.start(shown.id, vehicles.value.size > FEW_VEHICLES ? 1000 : 250);
+  if (organization.peek()?.id !== shown.id) return;
+  feed.start(shown.id, vehicles.value.size > FEW_VEHICLES ? 1000 : 250, pagination.endCursor ?? undefined);
 }
 
 /** The server is found again: asks for what could not be loaded, and for what may have changed meanwhile. */
@@ -133,6 +141,7 @@ function onChange<T>(read: () => T, act: (value: T) => void): void {
 
 function forget(): void {
   asked.clear();
+  changed.length = 0;
   vehicles.value = new Map();
   fences.value = new Map();
   events.clear();
@@ -167,9 +176,12 @@ function hear(said: Said): void {
     case "event":
       events.add(said.event);
       break;
+    case "change":
+      if (changed.push(said.change) === 1) setTimeout(takeChanges, GATHER_MS);
+      break;
     case "reset":
-      // what happened in between is in the list of events, but not in the feed
-      if (said.reason === "cursorExpired") loadEvents().catch(notice);
+      // what happened in between is in the lists, but not in the feed
+      if (said.reason === "cursorExpired") Promise.all([loadVehicles(), loadFences(), loadEvents()]).catch(notice);
       break;
     case "heartbeat":
     case "pong":
@@ -183,6 +195,31 @@ function hear(said: Said): void {
       // of the connection, which has taken it in
       break;
   }
+}
+
+/** Changes of master data that are not shown yet: an import makes thousands. */
+const changed: ShownChange[] = [];
+
+function takeChanges(): void {
+  const taken = changed.splice(0);
+  const counts = { ...edits.peek() };
+  for (const { resource } of taken) counts[resource] = (counts[resource] ?? 0) + 1;
+  edits.value = counts;
+  const shown = taken.findLast(({ resource, resourceId }) => resource === "organization" && resourceId === organization.peek()?.id);
+  if (shown?.data) organization.value = shown.data as unknown as Organization;
+  put(vehicles, taken.filter(({ resource }) => resource === "vehicle"));
+  put(fences, taken.filter(({ resource }) => resource === "geofence"));
+}
+
+/** Each change tells its thing as it is now; those of which nothing is told are gone. */
+function put<T>(held: Signal<ReadonlyMap<string, T>>, taken: readonly ShownChange[]): void {
+  if (taken.length === 0) return;
+  const now = new Map(held.peek());
+  for (const { resourceId, data } of taken) {
+    if (data) now.set(resourceId, data as T);
+    else now.delete(resourceId);
+  }
+  held.value = now;
 }
 
 function suspect(news: readonly Suspected[]): void {

@@ -10,6 +10,7 @@ import { InsideNow } from "./live/InsideNow";
 import { Totals } from "./live/Totals";
 import { VehicleList } from "./live/VehicleList";
 import { followTrail } from "./live/trail";
+import { onMap } from "./live/listing";
 import { VehiclePanel } from "./vehicle/VehiclePanel";
 
 export function LiveView() {
@@ -18,7 +19,7 @@ export function LiveView() {
   const trail = useMemo(() => followTrail(chosen), []);
   useEffect(() => trail.stop, []);
   const pick = (id: string | null) => { location.hash = id ? href("live", id) : href("live"); };
-  const links = useMemo(() => ({ chosen, isFollowing, trail: trail.points, pick }), []);
+  const links = useMemo(() => ({ chosen, isFollowing, trail: trail.points, pick, onMap }), []);
   return (
     <div class="live">
       <div class="live-list"><Totals /><VehicleList chosen={chosen.value} /></div>

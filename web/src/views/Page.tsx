@@ -2,27 +2,37 @@
 
 import { me } from "../api/session";
 import { Empty } from "../parts/Empty";
+import { Confirm } from "../parts/Dialog";
 import { Notices } from "../parts/Notices";
 import { Shell } from "../parts/Shell";
 import { isReady, organization } from "../state/fleet";
-import { route } from "../state/route";
+import { leave, route, wanted } from "../state/route";
 import { strings } from "../strings";
+import { Palette } from "./palette/Palette";
+import { FirstOrganization } from "./FirstOrganization";
 import { SignIn } from "./SignIn";
 import { VIEWS } from "./index";
 
 export function Page() {
   return (
-    <Shell>
+    <Shell search={<Palette />}>
       <Notices />
       <Shown />
+      {wanted.value !== null && <Leaving />}
     </Shell>
   );
+}
+
+function Leaving() {
+  const words = strings.manage.form;
+  const work = async () => leave(true);
+  return <Confirm title={words.leave} text={words.leaveText} action={words.leaveAction} work={work} onClose={() => leave(false)} />;
 }
 
 function Shown() {
   if (!me.value) return <SignIn />;
   if (!isReady.value) return null;
-  if (!organization.value) return <Empty what={strings.organization.none} next="" />;
+  if (!organization.value) return <FirstOrganization />;
   const [path, ...parts] = route.value.parts;
   const view = path === undefined ? VIEWS[0] : VIEWS.find((one) => one.path === path);
   if (!view) return <Empty what={strings.view.unknown} next="" />;

@@ -10,6 +10,7 @@ import { ReplayView } from "./replay/ReplayView";
 import { DriversView } from "./drivers/DriversView";
 import { FencesView } from "./fences/FencesView";
 import { OrganizationView } from "./organization/OrganizationView";
+import { ProgramsView } from "./programs/ProgramsView";
 import { TrackersView } from "./trackers/TrackersView";
 import { UsersView } from "./users/UsersView";
 import { VehiclesView } from "./vehicles-admin/VehiclesView";
@@ -20,20 +21,21 @@ export interface View {
   readonly title: string;
   /** Whether the one signed in gets to see it. */
   readonly isOffered: () => boolean;
-  /** Whether the navigation has it; others are linked elsewhere. */
-  readonly isInNavigation?: false;
+  /** Where the navigation has it: among what is looked at every day, in the menu, or nowhere, as it is linked elsewhere. */
+  readonly place: "daily" | "menu" | "none";
   /** Takes the parts of the address after `path`. */
   readonly component: FunctionComponent<{ parts: readonly string[] }>;
 }
 
 export const VIEWS: readonly View[] = [
-  { path: "live", title: strings.live.title, isOffered: () => true, component: LiveView },
-  { path: "replay", title: strings.replay.title, isOffered: () => true, component: ReplayView },
-  { path: "fences", title: strings.manage.fences.title, isOffered: () => true, component: FencesView },
-  { path: "fleet", title: strings.manage.vehicles.title, isOffered: () => true, component: VehiclesView },
-  { path: "drivers", title: strings.manage.drivers.title, isOffered: () => true, component: DriversView },
-  { path: "trackers", title: strings.manage.trackers.title, isOffered: () => true, component: TrackersView },
-  { path: "users", title: strings.manage.users.title, isOffered: () => may("listUsers"), component: UsersView },
-  { path: "organization", title: strings.manage.organization.title, isOffered: () => true, component: OrganizationView },
-  { path: "me", title: strings.manage.users.own, isOffered: () => true, isInNavigation: false, component: OwnView },
+  { path: "live", title: strings.live.title, isOffered: () => true, place: "daily", component: LiveView },
+  { path: "replay", title: strings.replay.title, isOffered: () => true, place: "daily", component: ReplayView },
+  { path: "fences", title: strings.manage.fences.title, isOffered: () => true, place: "daily", component: FencesView },
+  { path: "fleet", title: strings.manage.vehicles.title, isOffered: () => true, place: "menu", component: VehiclesView },
+  { path: "drivers", title: strings.manage.drivers.title, isOffered: () => true, place: "menu", component: DriversView },
+  { path: "trackers", title: strings.manage.trackers.title, isOffered: () => true, place: "menu", component: TrackersView },
+  { path: "users", title: strings.manage.users.title, isOffered: () => may("listUsers"), place: "menu", component: UsersView },
+  { path: "programs", title: strings.manage.programs.title, isOffered: () => may("manageSystemUsers"), place: "menu", component: ProgramsView },
+  { path: "organization", title: strings.manage.organization.title, isOffered: () => true, place: "menu", component: OrganizationView },
+  { path: "me", title: strings.manage.users.own, isOffered: () => true, place: "none", component: OwnView },
 ];

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use super::directory::{Directory, DirectoryParts};
 use super::handles::VehicleHandles;
 use super::permits::Permits;
-use super::registry::{GeofenceRegistry, Shelves};
+use super::registry::{FenceSnapshots, GeofenceRegistry};
 use super::router::VehicleRouter;
 use super::watchdog::{IsThere, Watchdog, WatchdogParts};
 use super::workers::Workers;
@@ -70,7 +70,7 @@ impl Core {
         let threads = Threads::start(config.workers);
         let meters = Meters::default();
         let permits = Permits::new(config.max_waiting_fixes, meters.clone());
-        let shelves = Shelves::load(&seeds.fences);
+        let snapshots = FenceSnapshots::load(&seeds.fences);
         let hub = PositionHub::begin(&threads.router, permits.clone());
         let occupancy = Occupancy::new(&mut seeds.vehicles, seeds.next_sequence, hub.clone(), meters.clone());
         let occupancy = Occupancy::start_in_arbiter(&threads.router, move |_| occupancy);
@@ -100,7 +100,7 @@ impl Core {
             writer: writer.clone(),
             occupancy: occupancy.clone(),
             hub: hub.clone(),
-            shelves: shelves.clone(),
+            snapshots: snapshots.clone(),
             store: Arc::clone(&store),
             permits: permits.clone(),
             clock: Arc::clone(&clock),
@@ -122,7 +122,7 @@ impl Core {
         threads.router.spawn_fn(move || {
             Context::with_receiver(corrections_mailbox).run(Corrections::new(parts));
         });
-        let registry = GeofenceRegistry::new(shelves, meters.clone());
+        let registry = GeofenceRegistry::new(snapshots, meters.clone());
         let registry = GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| registry);
         let actors = once(&writer, &router.directory, &occupancy, &corrections, &registry);
         let watchdog = watchdog_parts(&config, &threads, actors, &meters);

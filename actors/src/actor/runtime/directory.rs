@@ -10,10 +10,10 @@ use tokio::time::Instant;
 
 use super::handles::{VehicleHandle, VehicleHandles};
 use super::permits::Permits;
-use super::registry::Shelves;
+use super::registry::FenceSnapshots;
 use super::workers::{Affinity, Workers};
 use crate::actor::vehicle::actor::VehicleActor;
-use crate::actor::vehicle::messages::{Leave, Passivated, Rename, Rest, Retire};
+use crate::actor::vehicle::messages::{Leave, PassivateIfIdle, Passivated, Rename, Retire};
 use crate::actor::vehicle::parts::VehicleParts;
 use crate::actor::vehicle::poison::PoisonFixes;
 use crate::actor::watch::hub::PositionHub;
@@ -45,7 +45,7 @@ pub(crate) struct DirectoryParts {
     pub(crate) writer: Writer,
     pub(crate) occupancy: Addr<Occupancy>,
     pub(crate) hub: PositionHub,
-    pub(crate) shelves: Shelves,
+    pub(crate) snapshots: FenceSnapshots,
     pub(crate) store: Arc<dyn TrackStore>,
     pub(crate) permits: Permits,
     pub(crate) clock: Clock,
@@ -58,12 +58,12 @@ pub(crate) struct DirectoryParts {
 struct Entry {
     vehicle: Arc<Vehicle>,
     /// What went wrong with its actors; kept while one runs, or while any of it still counts.
-    past: Option<Box<Past>>,
+    failures: Option<Box<FailureHistory>>,
 }
 
 /// What went wrong with a vehicle's actors.
 #[derive(Default)]
-struct Past {
+struct FailureHistory {
     restarts: Vec<Instant>,
     poison: PoisonFixes,
 }
@@ -99,16 +99,16 @@ impl Directory {
 
 impl Directory {
     /// Asks the vehicles whose turn it is to check whether they are idle.
-    fn let_rest(&self, turn: u32) {
+    fn passivate_idle(&self, turn: u32) {
         let in_turn = |vehicle: &VehicleId| vehicle.0.as_u128() % u128::from(TURNS) == u128::from(turn);
         for (_, handle) in self.parts.handles.read().iter().filter(|(vehicle, _)| in_turn(vehicle)) {
             // A vehicle whose mailbox is full is in use.
-            handle.address.try_send(Rest).ok();
+            handle.address.try_send(PassivateIfIdle).ok();
         }
     }
 }
 
-impl Past {
+impl FailureHistory {
     /// Whether nothing that went wrong still counts.
     fn is_over(&self, window: Duration) -> bool {
         self.poison.is_empty() && self.restarts.iter().all(|at| at.elapsed() >= window)
@@ -117,12 +117,12 @@ impl Past {
 
 impl Entry {
     fn new(vehicle: Arc<Vehicle>) -> Self {
-        Self { vehicle, past: None }
+        Self { vehicle, failures: None }
     }
 
     /// Notes a restart; `false` when the budget is used up.
     fn may_restart(&mut self, window: Duration) -> bool {
-        let restarts = &mut self.past.get_or_insert_default().restarts;
+        let restarts = &mut self.failures.get_or_insert_default().restarts;
         restarts.retain(|at| at.elapsed() < window);
         if restarts.len() >= RESTART_BUDGET {
             return false;
@@ -139,7 +139,7 @@ impl Actor for Directory {
         let mut turn = 0;
         let pause = (self.parts.idle_after / TURNS).max(Duration::from_millis(1));
         ctx.run_interval(pause, move |directory, _| {
-            directory.let_rest(turn);
+            directory.passivate_idle(turn);
             turn = (turn + 1) % TURNS;
         });
     }
@@ -184,7 +184,7 @@ impl Handler<Locate> for Directory {
         self.incarnation += 1;
         let parts = VehicleParts {
             vehicle: Arc::clone(&entry.vehicle),
-            fences: self.parts.shelves.of(entry.vehicle.organization_id),
+            fences: self.parts.snapshots.of(entry.vehicle.organization_id),
             store: Arc::clone(&self.parts.store),
             writer: self.parts.writer.clone(),
             occupancy: self.parts.occupancy.clone(),
@@ -195,7 +195,7 @@ impl Handler<Locate> for Directory {
             restarted,
             passivated: ctx.address().recipient(),
             incarnation: self.incarnation,
-            poison: entry.past.get_or_insert_default().poison.clone(),
+            poison: entry.failures.get_or_insert_default().poison.clone(),
             meters: self.parts.meters.clone(),
         };
         let worker =
@@ -216,7 +216,7 @@ impl Handler<Passivated> for Directory {
             && handles.get(&gone.vehicle).is_some_and(|handle| handle.incarnation == gone.incarnation)
         {
             handles.remove(&gone.vehicle);
-            entry.past.take_if(|past| past.is_over(self.parts.restart_window));
+            entry.failures.take_if(|failures| failures.is_over(self.parts.restart_window));
         }
     }
 }

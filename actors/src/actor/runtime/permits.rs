@@ -1,4 +1,4 @@
-//! The bound on everything on its way to a commit.
+//! Backpressure: the bound on everything on its way to a commit.
 //!
 //! A fix takes a permit before it enters the engine and gives it back when it is committed or
 //! refused. So the queues between are bounded by the permits, whatever a mailbox allows, and a fix
@@ -185,8 +185,8 @@ impl Permits {
     /// Waits until the store can be written.
     pub(crate) async fn available(&self) -> Result<(), LiveError> {
         let mut generation = self.shared.generation.subscribe();
-        let settled = generation.wait_for(|generation| generation.writing != Writing::Suspended).await;
-        match settled.map(|generation| generation.writing) {
+        let resumed = generation.wait_for(|generation| generation.writing != Writing::Suspended).await;
+        match resumed.map(|generation| generation.writing) {
             Ok(Writing::Open) => Ok(()),
             _ => Err(LiveError::Stopped),
         }

@@ -12,42 +12,42 @@ use crate::meters::Meters;
 use crate::model::{Fence, GeofenceId, OrganizationId};
 use crate::prepare;
 
-/// The newest snapshot of each organization's fences. A shelf, once taken, shows every later snapshot.
+/// The newest snapshot of each organization's fences. A handle, once taken, shows every later snapshot.
 #[derive(Clone, Default)]
-pub(crate) struct Shelves {
-    shelves: Arc<RwLock<HashMap<OrganizationId, Arc<ArcSwap<FenceSet>>>>>,
+pub(crate) struct FenceSnapshots {
+    snapshots: Arc<RwLock<HashMap<OrganizationId, Arc<ArcSwap<FenceSet>>>>>,
 }
 
-impl Shelves {
-    /// The shelf of an organization; empty at first.
+impl FenceSnapshots {
+    /// The handle of an organization; empty at first.
     pub(crate) fn of(&self, organization: OrganizationId) -> Arc<ArcSwap<FenceSet>> {
-        let known = self.shelves.read().unwrap_or_else(PoisonError::into_inner).get(&organization).cloned();
+        let known = self.snapshots.read().unwrap_or_else(PoisonError::into_inner).get(&organization).cloned();
         known.unwrap_or_else(|| {
-            let mut shelves = self.shelves.write().unwrap_or_else(PoisonError::into_inner);
+            let mut snapshots = self.snapshots.write().unwrap_or_else(PoisonError::into_inner);
             let empty = || Arc::new(ArcSwap::from_pointee(FenceSet::empty()));
-            Arc::clone(shelves.entry(organization).or_insert_with(empty))
+            Arc::clone(snapshots.entry(organization).or_insert_with(empty))
         })
     }
 
     /// Puts all fences at the start.
     pub(crate) fn load(fences: &[Fence]) -> Self {
-        let shelves = Self::default();
+        let snapshots = Self::default();
         for (organization, fences) in prepare::fences_by_organization(fences) {
-            shelves.of(organization).store(Arc::new(fences));
+            snapshots.of(organization).store(Arc::new(fences));
         }
-        shelves
+        snapshots
     }
 }
 
 /// The registry of fences.
 pub(crate) struct GeofenceRegistry {
-    shelves: Shelves,
+    snapshots: FenceSnapshots,
     meters: Meters,
 }
 
 impl GeofenceRegistry {
-    pub(crate) const fn new(shelves: Shelves, meters: Meters) -> Self {
-        Self { shelves, meters }
+    pub(crate) const fn new(snapshots: FenceSnapshots, meters: Meters) -> Self {
+        Self { snapshots, meters }
     }
 }
 
@@ -65,14 +65,14 @@ impl Handler<Publish> for GeofenceRegistry {
     type Result = MessageResult<Publish>;
 
     fn handle(&mut self, Publish(fence): Publish, _: &mut Context<Self>) -> MessageResult<Publish> {
-        let shelf = self.shelves.of(fence.organization_id);
-        let current = shelf.load_full();
+        let snapshot = self.snapshots.of(fence.organization_id);
+        let current = snapshot.load_full();
         let timeline = match current.get(fence.id) {
             Some(known) => known.with(&fence),
             None => FenceTimeline::prepare(&fence),
         };
         let timeline = Arc::new(timeline);
-        shelf.store(Arc::new(current.with(Arc::clone(&timeline))));
+        snapshot.store(Arc::new(current.with(Arc::clone(&timeline))));
         self.meters.fence_snapshot.add(1);
         MessageResult(timeline)
     }
@@ -87,6 +87,6 @@ impl Handler<Published> for GeofenceRegistry {
     type Result = Option<Arc<FenceTimeline>>;
 
     fn handle(&mut self, Published(organization, fence): Published, _: &mut Context<Self>) -> Self::Result {
-        self.shelves.of(organization).load().get(fence).cloned()
+        self.snapshots.of(organization).load().get(fence).cloned()
     }
 }

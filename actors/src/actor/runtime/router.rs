@@ -70,8 +70,8 @@ impl VehicleRouter {
             let permit = self.permits.take(1).await?;
             let asked = ReportBatch::empty(permit);
             if handle.address.send(message(asked.part(0))).await.is_ok() {
-                let (settled, _) = poll_fn(|cx| asked.poll_settled(cx)).await;
-                let outcome = settled.into_iter().next().unwrap_or(Err(LiveError::Unavailable))?;
+                let (outcomes, _) = poll_fn(|cx| asked.poll_resolved(cx)).await;
+                let outcome = outcomes.into_iter().next().unwrap_or(Err(LiveError::Unavailable))?;
                 // A request without fixes, so there is none to leave out; the store may take it another day.
                 return if outcome.refused.is_none() { Ok(outcome) } else { Err(LiveError::Unavailable) };
             }

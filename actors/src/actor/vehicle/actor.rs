@@ -7,7 +7,7 @@ use actix::fut::ActorFutureExt as _;
 use actix::prelude::*;
 use tokio::time::Instant;
 
-use super::messages::{Correct, Leave, Passivated, Rename, Report, Rest, Retire, Settle};
+use super::messages::{Correct, Leave, PassivateIfIdle, Passivated, Rename, Report, Retire, Settle};
 use super::parts::VehicleParts;
 use super::poison::{Quarantined, in_order};
 use super::report_batch::{Outcome, VehicleReport};
@@ -15,10 +15,10 @@ use super::write_chain::WriteChain;
 use crate::actor::watch::occupancy::{Seed, Withdraw};
 use crate::actor::writer::inbox::Write;
 use crate::error::LiveError;
-use crate::meters::{Alive, Invariant, Meters};
+use crate::meters::{Invariant, LiveActorGuard, Meters};
 use crate::model::{Fix, Timestamp, VehicleId};
 use crate::ports::{Counts, Slice, StoreError};
-use crate::tracking::{self, Context as Judgement, Effects, Fold, Mark, Meanwhile, Standing, VehicleState};
+use crate::tracking::{self, Context as Judgement, Effects, Fold, Freshness, Mark, Meanwhile, VehicleState};
 
 /// A correction is given up for now if more fixes than this are applied while it waits for its slice.
 const MAX_MEANWHILE: usize = 20_000;
@@ -41,7 +41,7 @@ pub(crate) struct VehicleActor {
     pub(super) provisional: Option<Arc<VehicleState>>,
     /// Fixes on which its predecessors panicked too often.
     pub(super) quarantined: Quarantined,
-    _alive: Alive,
+    _alive: LiveActorGuard,
 }
 
 /// What a vehicle has to do before it handles a request.
@@ -66,7 +66,7 @@ impl VehicleActor {
     pub(crate) fn new(parts: VehicleParts) -> Self {
         Self {
             chain: WriteChain::default(),
-            _alive: Alive::vehicle(&parts.meters),
+            _alive: LiveActorGuard::vehicle(&parts.meters),
             quarantined: parts.poison.quarantined(),
             parts,
             state: Arc::default(),
@@ -146,7 +146,7 @@ impl VehicleActor {
         let Step { state, effects, judged_at } = step;
         if effects.is_empty() && state == *self.state && self.is_committed(&part) {
             let counts = Counts { stored: 0, duplicates: effects.duplicates };
-            part.settle(Ok(Outcome { counts, ..Outcome::default() }));
+            part.resolve(Ok(Outcome { counts, ..Outcome::default() }));
             return;
         }
         if let Some(late) = may_be_late(&effects)
@@ -184,7 +184,7 @@ impl VehicleActor {
             Err(write) => {
                 self.correcting = None; // it remembers what has not happened
                 self.parts.occupancy.try_send(Withdraw(self.id())).ok(); // whose core is stopping, if it cannot
-                write.part.settle(Err(LiveError::Stopped));
+                write.part.resolve(Err(LiveError::Stopped));
             }
         }
     }
@@ -205,9 +205,9 @@ impl VehicleActor {
             let meanwhile = actor.correcting.take_if(|_| actor.correction == number);
             match (slice, meanwhile) {
                 (Ok(Some(slice)), Some(meanwhile)) => actor.correct(&slice, &meanwhile, part),
-                (Ok(None), Some(_)) => part.settle(Ok(Outcome::default())),
-                (Ok(_), None) => part.settle(Err(LiveError::Unavailable)),
-                (Err(error), _) => part.settle(Err(error)),
+                (Ok(None), Some(_)) => part.resolve(Ok(Outcome::default())),
+                (Ok(_), None) => part.resolve(Err(LiveError::Unavailable)),
+                (Err(error), _) => part.resolve(Err(error)),
             }
         }));
     }
@@ -259,7 +259,7 @@ impl VehicleActor {
         apply: impl FnOnce(&mut Self, VehicleReport) + 'static,
     ) {
         match self.begin(&part) {
-            Begun::TooLate => part.settle(Err(LiveError::Unavailable)),
+            Begun::TooLate => part.resolve(Err(LiveError::Unavailable)),
             Begun::Anew => self.seed(false, ctx, move |actor| apply(actor, part)),
             Begun::Here => apply(self, part),
         }
@@ -296,7 +296,7 @@ fn unread(error: &StoreError) -> LiveError {
 
 /// The dirty mark that these effects may leave once they are stored: only the store knows what it had before.
 fn may_be_late(effects: &Effects) -> Option<Mark> {
-    let rechecked = effects.rows.iter().filter(|row| matches!(row.standing, Standing::Recheck { .. }));
+    let rechecked = effects.rows.iter().filter(|row| matches!(row.freshness, Freshness::Recheck { .. }));
     rechecked.map(|row| Mark::of_fix(row.fix.recorded_at)).chain(effects.late).reduce(Mark::merge)
 }
 
@@ -317,7 +317,7 @@ impl Handler<Report> for VehicleActor {
         part.set_aside(&quarantined);
         self.in_generation(part, ctx, move |actor, part| {
             if actor.retired {
-                part.settle(Err(LiveError::UnknownVehicle));
+                part.resolve(Err(LiveError::UnknownVehicle));
             } else {
                 actor.apply(part, &quarantined);
             }
@@ -349,9 +349,9 @@ impl Handler<Correct> for VehicleActor {
 
     fn handle(&mut self, Correct { part }: Correct, ctx: &mut Context<Self>) {
         match self.begin(&part) {
-            Begun::TooLate => part.settle(Err(LiveError::Unavailable)),
+            Begun::TooLate => part.resolve(Err(LiveError::Unavailable)),
             // The first request of a new generation takes over the state; the coordinator sends this one again.
-            Begun::Anew => self.seed(false, ctx, |_| part.settle(Err(LiveError::Unavailable))),
+            Begun::Anew => self.seed(false, ctx, |_| part.resolve(Err(LiveError::Unavailable))),
             Begun::Here => self.begin_correction(part, ctx),
         }
     }
@@ -373,10 +373,10 @@ impl Handler<Leave> for VehicleActor {
     }
 }
 
-impl Handler<Rest> for VehicleActor {
+impl Handler<PassivateIfIdle> for VehicleActor {
     type Result = ();
 
-    fn handle(&mut self, _: Rest, ctx: &mut Context<Self>) {
+    fn handle(&mut self, _: PassivateIfIdle, ctx: &mut Context<Self>) {
         if self.last_used.elapsed() >= self.parts.idle_after {
             self.give_back(ctx);
         }

@@ -8,14 +8,14 @@ use super::report_batch::VehicleReport;
 use crate::model::{Timestamp, Vehicle, VehicleId};
 
 /// Fixes of one vehicle, in their order. From a reporter; one in flight per reporter and vehicle. Noted as applied,
-/// together with the fixes left out because the engine panics on them, and settled once the others are committed or
+/// together with the fixes left out because the engine panics on them, and resolved once the others are committed or
 /// refused.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Report(pub(crate) VehicleReport);
 
 /// The timeline changed from an instant on: a fence's version takes effect, or the vehicle goes out of
-/// service. From the edge of an edit; settled once the records are committed, or owed by a dirty mark.
+/// service. From the edge of an edit; resolved once the records are committed, or owed by a dirty mark.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Settle {
@@ -25,7 +25,7 @@ pub(crate) struct Settle {
     pub(crate) part: VehicleReport,
 }
 
-/// One step of a correction. From the coordinator of corrections, one at a time; settled once it is
+/// One step of a correction. From the coordinator of corrections, one at a time; resolved once it is
 /// committed, with whether the vehicle is still dirty.
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -48,7 +48,7 @@ pub(crate) struct Leave;
 /// serves all vehicles: a timer in each actor would be polled with each message.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct Rest;
+pub(crate) struct PassivateIfIdle;
 
 /// The vehicle's name or limits changed. From the directory.
 #[derive(Message)]

@@ -13,7 +13,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::actor::runtime::permits::{Permit, WriteTicket};
 use crate::error::LiveError;
 use crate::model::Fix;
-use crate::ports::Counts;
+use crate::ports::{Cause, Counts};
 
 /// What became of a vehicle's part.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +22,7 @@ pub(crate) struct Outcome {
     /// Whether the vehicle awaits a correction that this request caused, or left behind.
     pub(crate) is_dirty: bool,
     /// Why the store will never take it: nothing of it is stored.
-    pub(crate) refused: Option<Arc<str>>,
+    pub(crate) refused: Option<Cause>,
 }
 
 /// Fixes on their way, grouped by vehicle. A request without fixes is a batch of one empty part.
@@ -41,10 +41,10 @@ struct Answers {
     /// Parts that are not applied, refused or lost yet.
     unapplied: usize,
     /// Parts whose outcome is not known yet.
-    unsettled: usize,
+    unresolved: usize,
     /// Fixes that a part's vehicle left out because the engine panics on them.
     quarantined: QuarantinedByReport,
-    /// Given back once every part is settled.
+    /// Given back once every part is resolved.
     room: Option<OwnedSemaphorePermit>,
 }
 
@@ -56,21 +56,21 @@ enum Stage {
     Lost,
     /// Applied, and on its way to its commit.
     Applied,
-    Settled(Result<Outcome, LiveError>),
+    Resolved(Result<Outcome, LiveError>),
 }
 
 /// Fixes that vehicles left out, by part.
 pub(crate) type QuarantinedByReport = Vec<(usize, Vec<Fix>)>;
 
 /// The outcome of a part.
-pub(crate) type Settled = Result<Outcome, LiveError>;
+pub(crate) type Resolution = Result<Outcome, LiveError>;
 
 /// One vehicle's part of a batch. Dropped before it is applied, it is lost and may be sent again; dropped after
 /// that, its outcome is unknown, and it has to be reported again.
 pub(crate) struct VehicleReport {
     batch: Arc<ReportBatch>,
     index: usize,
-    is_settled: bool,
+    is_resolved: bool,
 }
 
 /// Notes that a part was applied by its vehicle.
@@ -80,14 +80,14 @@ pub(crate) struct AppliedSignal {
 }
 
 impl ReportBatch {
-    /// A batch that holds the room of a permit until all of it is settled.
+    /// A batch that holds the room of a permit until all of it is resolved.
     pub(crate) fn new(fixes: Vec<Fix>, parts: Vec<Range<usize>>, permit: Permit) -> Arc<Self> {
         let Permit { room, ticket } = permit;
         let many = parts.len();
         let answers = Answers {
             stages: (0..many).map(|_| Stage::Sent).collect(),
             unapplied: many,
-            unsettled: many,
+            unresolved: many,
             quarantined: Vec::new(),
             room: Some(room),
         };
@@ -110,7 +110,7 @@ impl ReportBatch {
             answers.unapplied += 1;
         }
         drop(answers);
-        VehicleReport { batch: Arc::clone(self), index, is_settled: false }
+        VehicleReport { batch: Arc::clone(self), index, is_resolved: false }
     }
 
     /// A part's fixes, in the order in which they were reported.
@@ -139,15 +139,15 @@ impl ReportBatch {
 
     /// Waits until the outcome of each part is known, and takes the outcomes together with the fixes that were left
     /// out.
-    pub(crate) fn poll_settled(&self, cx: &mut Context<'_>) -> Poll<(Vec<Settled>, QuarantinedByReport)> {
+    pub(crate) fn poll_resolved(&self, cx: &mut Context<'_>) -> Poll<(Vec<Resolution>, QuarantinedByReport)> {
         self.poll(cx, |answers| {
-            let settled = |stage| match stage {
-                Stage::Settled(settled) => settled,
+            let resolved = |stage| match stage {
+                Stage::Resolved(resolved) => resolved,
                 Stage::Sent | Stage::Lost | Stage::Applied => Err(LiveError::Unavailable),
             };
-            (answers.unsettled == 0).then(|| {
+            (answers.unresolved == 0).then(|| {
                 let stages = std::mem::take(&mut answers.stages);
-                (stages.into_iter().map(settled).collect(), std::mem::take(&mut answers.quarantined))
+                (stages.into_iter().map(resolved).collect(), std::mem::take(&mut answers.quarantined))
             })
         })
     }
@@ -167,17 +167,17 @@ impl ReportBatch {
         let Some(stage) = answers.stages.get_mut(index) else { return };
         let was_sent = matches!(stage, Stage::Sent);
         let next = match (&*stage, news) {
-            (Stage::Settled(_), _) | (Stage::Applied | Stage::Lost, Stage::Applied) => return,
+            (Stage::Resolved(_), _) | (Stage::Applied | Stage::Lost, Stage::Applied) => return,
             // Its outcome can no longer be known.
-            (Stage::Applied, Stage::Lost) => Stage::Settled(Err(LiveError::Unavailable)),
+            (Stage::Applied, Stage::Lost) => Stage::Resolved(Err(LiveError::Unavailable)),
             (_, news) => news,
         };
-        let is_settled = matches!(next, Stage::Settled(_));
+        let is_resolved = matches!(next, Stage::Resolved(_));
         *stage = next;
         answers.unapplied -= usize::from(was_sent);
-        answers.unsettled -= usize::from(is_settled);
-        let is_news = (was_sent && answers.unapplied == 0) || (is_settled && answers.unsettled == 0);
-        let room = if answers.unsettled == 0 { answers.room.take() } else { None };
+        answers.unresolved -= usize::from(is_resolved);
+        let is_news = (was_sent && answers.unapplied == 0) || (is_resolved && answers.unresolved == 0);
+        let room = if answers.unresolved == 0 { answers.room.take() } else { None };
         drop(answers);
         // Before the waiter is woken, so that it finds the room free.
         drop(room);
@@ -202,7 +202,7 @@ impl VehicleReport {
         &self.batch.ticket
     }
 
-    /// Leaves fixes out of it. To be called before it is settled: the waiter takes both together.
+    /// Leaves fixes out of it. To be called before it is resolved: the waiter takes both together.
     pub(crate) fn set_aside(&self, fixes: &[Fix]) {
         let mut answers = self.batch.answers();
         answers.quarantined.retain(|(part, _)| *part != self.index);
@@ -211,21 +211,21 @@ impl VehicleReport {
         }
     }
 
-    /// A signal for noting later that it was applied, even if it is settled by then.
+    /// A signal for noting later that it was applied, even if it is resolved by then.
     pub(crate) fn notice(&self) -> AppliedSignal {
         AppliedSignal { batch: Arc::clone(&self.batch), index: self.index }
     }
 
-    /// Settles it with its outcome.
-    pub(crate) fn settle(mut self, outcome: Settled) {
-        self.is_settled = true;
-        self.batch.note(self.index, Stage::Settled(outcome));
+    /// Resolves it with its outcome.
+    pub(crate) fn resolve(mut self, outcome: Resolution) {
+        self.is_resolved = true;
+        self.batch.note(self.index, Stage::Resolved(outcome));
     }
 }
 
 impl Drop for VehicleReport {
     fn drop(&mut self) {
-        if !self.is_settled {
+        if !self.is_resolved {
             self.batch.note(self.index, Stage::Lost);
         }
     }

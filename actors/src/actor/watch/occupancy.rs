@@ -10,7 +10,7 @@ use rustc_hash::FxBuildHasher;
 use super::hub::{PositionHub, Uncommitted};
 use super::watchers::{Commit, Watchers};
 use crate::meters::Meters;
-use crate::model::{GeofenceId, OrganizationId, VehicleId};
+use crate::model::{Change, GeofenceId, OrganizationId, VehicleId};
 use crate::ports::{Reread, VehicleSeed};
 use crate::tracking::{Record, VehicleState};
 use crate::watch::{CommittedRecord, VehicleUpdate};
@@ -102,8 +102,7 @@ impl Occupancy {
     fn apply(
         &mut self,
         states: impl IntoIterator<Item = (VehicleId, OrganizationId, Arc<VehicleState>)>,
-        records: Vec<Record>,
-        next_sequence: i64,
+        Logged { records, changes, next_sequence }: Logged,
         all: bool,
     ) {
         // A vehicle may occur more than once in a commit: only its last state counts. A write that was still on its
@@ -140,24 +139,35 @@ impl Occupancy {
         let vehicles: Vec<_> = updates.into_iter().filter_map(news).collect();
         let records: Vec<_> =
             records.into_iter().map(|record| Arc::new(CommittedRecord::new(record))).collect();
-        let commit = Commit { vehicles: &vehicles, removed: None, records: &records, next_sequence };
+        let commit = Commit {
+            vehicles: &vehicles,
+            removed: None,
+            records: &records,
+            changes: &changes,
+            next_sequence,
+        };
         self.watchers.tell(&commit, &hub_state);
     }
 
     /// Sends watchers the vehicle's stored state.
     fn tell_truth(&mut self, vehicle: VehicleId) {
         let Some(known) = self.vehicles.get(&vehicle) else { return };
-        self.apply(
-            [(vehicle, known.organization_id, Arc::clone(&known.state))],
-            Vec::new(),
-            self.next_sequence,
-            true,
-        );
+        let log = Logged { next_sequence: self.next_sequence, ..Logged::default() };
+        self.apply([(vehicle, known.organization_id, Arc::clone(&known.state))], log, true);
     }
 }
 
 impl Actor for Occupancy {
     type Context = Context<Self>;
+}
+
+/// What a commit added to the log.
+#[derive(Default)]
+pub(crate) struct Logged {
+    pub(crate) records: Vec<Record>,
+    pub(crate) changes: Vec<Change>,
+    /// The next number of the log.
+    pub(crate) next_sequence: i64,
 }
 
 /// What a commit changed of a vehicle, and its state before.
@@ -175,8 +185,7 @@ pub(crate) struct CommittedVehicle {
 #[rtype(result = "()")]
 pub(crate) struct Committed {
     pub(crate) vehicles: Vec<CommittedVehicle>,
-    pub(crate) records: Vec<Record>,
-    pub(crate) next_sequence: i64,
+    pub(crate) log: Logged,
 }
 
 impl Handler<Committed> for Occupancy {
@@ -184,7 +193,7 @@ impl Handler<Committed> for Occupancy {
 
     fn handle(&mut self, committed: Committed, _: &mut Context<Self>) {
         let states = committed.vehicles.into_iter().map(|v| (v.vehicle_id, v.organization_id, v.state));
-        self.apply(states, committed.records, committed.next_sequence, false);
+        self.apply(states, committed.log, false);
     }
 }
 
@@ -209,7 +218,8 @@ impl Handler<Replace> for Occupancy {
             .into_iter()
             .filter_map(|(vehicle, state)| Some((vehicle, known(&vehicle)?, Arc::new(state))));
         let states: Vec<_> = untouched.chain(stored).collect();
-        self.apply(states, reread.records, reread.next_sequence, true);
+        let Reread { records, changes, next_sequence, .. } = reread;
+        self.apply(states, Logged { records, changes, next_sequence }, true);
     }
 }
 

@@ -6,10 +6,10 @@ use actix::prelude::*;
 
 use super::occupancy::Occupancy;
 use crate::geofence::FenceTimeline;
-use crate::model::{GeofenceId, Timestamp, VehicleId};
+use crate::model::{GeofenceId, OrganizationId, Timestamp, VehicleId};
 use crate::ports::Newest;
 use crate::tracking::{Stay, VehicleState};
-use crate::view::{HeldFence, InsideView, LiveFuel, RunningVisit, VehicleView};
+use crate::view::{HeldFence, InsideView, RunningVisit, VehicleView};
 use crate::watch::{Interest, Watch};
 
 /// What is known of a vehicle. From the edge.
@@ -21,11 +21,21 @@ impl Handler<View> for Occupancy {
     type Result = Option<VehicleView>;
 
     fn handle(&mut self, View(vehicle): View, _: &mut Context<Self>) -> Self::Result {
-        let known = self.vehicles.get(&vehicle)?;
-        let mut geofences: Vec<HeldFence> = known.state.open_stays().map(HeldFence::from).collect();
-        geofences.sort_by_key(|held| (held.entered_at, held.geofence_id));
-        let fuel = LiveFuel::of(vehicle, &known.state);
-        Some(VehicleView { fix: known.state.last, geofences, motion: known.state.trail.motion, fuel })
+        Some(VehicleView::of(vehicle, &self.vehicles.get(&vehicle)?.state))
+    }
+}
+
+/// Every vehicle of an organization. From the edge.
+#[derive(Message)]
+#[rtype(result = "Vec<(VehicleId, Arc<VehicleState>)>")]
+pub(crate) struct Fleet(pub(crate) OrganizationId);
+
+impl Handler<Fleet> for Occupancy {
+    type Result = Vec<(VehicleId, Arc<VehicleState>)>;
+
+    fn handle(&mut self, Fleet(organization): Fleet, _: &mut Context<Self>) -> Self::Result {
+        let fleet = self.fleets.get(&organization).into_iter().flatten();
+        fleet.filter_map(|id| Some((*id, Arc::clone(&self.vehicles.get(id)?.state)))).collect()
     }
 }
 
@@ -108,12 +118,12 @@ impl Handler<Touched> for Occupancy {
 /// The newest state of every vehicle that was ever anywhere. From the cache.
 #[derive(Message)]
 #[rtype(result = "Vec<Newest>")]
-pub(crate) struct Everyone;
+pub(crate) struct AllStates;
 
-impl Handler<Everyone> for Occupancy {
+impl Handler<AllStates> for Occupancy {
     type Result = Vec<Newest>;
 
-    fn handle(&mut self, Everyone: Everyone, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, AllStates: AllStates, _: &mut Context<Self>) -> Self::Result {
         let was_anywhere = self.vehicles.iter().filter(|(_, known)| known.state.last.is_some());
         was_anywhere.map(|(id, known)| (known.organization_id, *id, Arc::clone(&known.state))).collect()
     }

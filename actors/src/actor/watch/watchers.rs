@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::hub::HubState;
 use crate::meters::Meters;
-use crate::model::{OrganizationId, VehicleId};
+use crate::model::{Change, OrganizationId, VehicleId};
 use crate::watch::{Audience, CommittedRecord, Interest, Update, VehicleUpdate};
 
 struct Watcher {
@@ -29,27 +29,30 @@ pub(super) struct Commit<'a> {
     pub(super) vehicles: &'a [Arc<VehicleUpdate>],
     pub(super) removed: Option<(VehicleId, OrganizationId)>,
     pub(super) records: &'a [Arc<CommittedRecord>],
+    pub(super) changes: &'a [Change],
     pub(super) next_sequence: i64,
 }
 
 impl<'a> Commit<'a> {
-    /// A commit without records.
+    /// A commit without records and changes of master data.
     pub(super) const fn of(
         vehicles: &'a [Arc<VehicleUpdate>],
         removed: Option<(VehicleId, OrganizationId)>,
         next_sequence: i64,
     ) -> Self {
-        Self { vehicles, removed, records: &[], next_sequence }
+        Self { vehicles, removed, records: &[], changes: &[], next_sequence }
     }
 
     /// The part of it that an audience may see.
     fn part(&self, audience: Audience) -> Update {
         let seen = |organization: OrganizationId| audience.sees(organization);
         let removed = self.removed.iter().filter(|(_, of)| seen(*of));
+        let is_own = |change: &&Change| change.organization_id.map_or(audience == Audience::Everyone, seen);
         Update {
             vehicles: self.vehicles.iter().filter(|v| seen(v.organization_id)).cloned().collect(),
             removed: removed.map(|(vehicle, _)| *vehicle).collect(),
             records: self.records.iter().filter(|told| seen(told.record.organization_id)).cloned().collect(),
+            changes: self.changes.iter().filter(is_own).copied().collect(),
             next_sequence: self.next_sequence,
         }
     }

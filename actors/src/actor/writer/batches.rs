@@ -202,7 +202,7 @@ impl Waiting {
         let many = halves.len() + self.writes.len();
         refuse(halves);
         for (write, _) in self.writes.drain(..) {
-            write.part.settle(Err(LiveError::Unavailable));
+            write.part.resolve(Err(LiveError::Unavailable));
         }
         many
     }
@@ -211,7 +211,7 @@ impl Waiting {
 /// Answers the senders that their writes came to nothing and have to be sent again.
 pub(super) fn refuse(owed: impl IntoIterator<Item = Owed>) {
     for owed in owed {
-        owed.part.settle(Err(LiveError::Unavailable));
+        owed.part.resolve(Err(LiveError::Unavailable));
     }
 }
 
@@ -237,10 +237,16 @@ pub(super) fn broken_invariant(
         return Some((Invariant::Accounts, what));
     }
     let records = committed.iter().flat_map(|committed| &committed.records);
-    let mut numbers: Vec<i64> = records.map(|record| record.sequence).collect();
+    let wrong = misnumbered(records.map(|record| record.sequence), next);
+    wrong.map(|what| (Invariant::EventNumbers, what))
+}
+
+/// What is wrong with numbers that should follow each other from `next` on, if anything.
+pub(super) fn misnumbered(numbers: impl Iterator<Item = i64>, next: i64) -> Option<String> {
+    let mut numbers: Vec<i64> = numbers.collect();
     numbers.sort_unstable();
     let is_whole = numbers.iter().zip(next..).all(|(number, expected)| *number == expected);
     let what =
         || format!("events are numbered {:?}…{:?}, not from {next} on", numbers.first(), numbers.last());
-    (!is_whole).then(|| (Invariant::EventNumbers, what()))
+    (!is_whole).then(what)
 }

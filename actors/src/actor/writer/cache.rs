@@ -11,11 +11,11 @@ use actix::prelude::*;
 use tokio::time::{Instant, timeout};
 
 use crate::actor::watch::occupancy::Occupancy;
-use crate::actor::watch::queries::Everyone;
+use crate::actor::watch::queries::AllStates;
 use crate::clock::Clock;
 use crate::meters::Meters;
 use crate::model::{OrganizationId, VehicleId};
-use crate::ports::{LiveCache, Newest};
+use crate::ports::{CacheError, LiveCache, Newest};
 use crate::tracking::VehicleState;
 
 /// The time between two writes to the cache.
@@ -105,7 +105,7 @@ impl Cache {
         let (cache, occupancy) = (Arc::clone(&self.cache), self.occupancy.clone());
         let now = (self.clock)();
         self.begin(ctx, async move {
-            let everyone = occupancy.send(Everyone).await.unwrap_or_default();
+            let everyone = occupancy.send(AllStates).await.unwrap_or_default();
             let filled = in_time(FILL_TIMEOUT, cache.fill(&everyone, now)).await;
             (Done::Filled(filled.is_ok()), filled.err())
         });
@@ -126,13 +126,13 @@ impl Cache {
     fn begin(
         &mut self,
         ctx: &mut Context<Self>,
-        turn: impl Future<Output = (Done, Option<String>)> + 'static,
+        turn: impl Future<Output = (Done, Option<CacheError>)> + 'static,
     ) {
         self.is_busy = true;
         ctx.spawn(turn.into_actor(self).map(|(done, problem), actor, _| actor.done(done, problem)));
     }
 
-    fn done(&mut self, done: Done, problem: Option<String>) {
+    fn done(&mut self, done: Done, problem: Option<CacheError>) {
         self.is_busy = false;
         match done {
             Done::Put { states, took, .. } if problem.is_none() => {
@@ -144,7 +144,7 @@ impl Cache {
         }
         match (&problem, self.is_away) {
             (Some(problem), false) => {
-                tracing::warn!(problem, "the cache is away; live state is served from memory as always");
+                tracing::warn!(%problem, "the cache is away; live state is served from memory as always");
             }
             (None, true) => tracing::info!("the cache answers again"),
             _ => {}
@@ -166,8 +166,11 @@ impl Cache {
     }
 }
 
-async fn in_time<T>(limit: Duration, answer: impl Future<Output = Result<T, String>>) -> Result<T, String> {
-    timeout(limit, answer).await.unwrap_or_else(|_| Err("no answer in time".to_owned()))
+async fn in_time<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T, CacheError>>,
+) -> Result<T, CacheError> {
+    timeout(limit, answer).await.unwrap_or(Err(CacheError::Timeout))
 }
 
 impl Actor for Cache {

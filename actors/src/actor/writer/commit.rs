@@ -1,21 +1,25 @@
-//! One commit, and its announcement: the store first, then memory, then the senders that wait for it.
+//! One commit, and its announcement: the store first, then memory, then the senders that wait for it. Before it, the
+//! changes of master data that wait are given their numbers.
 
 use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::batches::{Owed, Piece, broken_invariant, dirty_vehicles};
+use super::batches::{Owed, Piece, broken_invariant, dirty_vehicles, misnumbered};
 use super::corrections::Dirty;
 use super::parts::PersistenceParts;
-use super::patience::in_time;
-use crate::actor::watch::occupancy::{self, CommittedVehicle, Occupancy};
+use super::retry::in_time;
+use crate::actor::watch::occupancy::{self, CommittedVehicle, Logged, Occupancy};
 use crate::meters::Invariant;
-use crate::ports::{Batch, Committed, Newest, StoreError, VehicleWrite};
+use crate::ports::{Batch, Committed, MAX_NUMBERED, Newest, StoreError, VehicleWrite};
 
 /// How a commit ended.
 pub(super) enum Ended {
     Committed {
-        told: (i64, Vec<Newest>),
+        /// More changes of master data wait for their numbers.
+        more_changes: bool,
+        next_sequence: i64,
+        newest: Vec<Newest>,
         committed: Vec<Committed>,
         owed: Vec<Owed>,
         weight: usize,
@@ -25,17 +29,38 @@ pub(super) enum Ended {
     Broken(Invariant, String, Piece),
 }
 
-/// Commits a piece and announces it to readers.
+/// Numbers changes if they wait, commits a piece, which may be empty, and announces both to readers.
 pub(super) fn commit(
     parts: &PersistenceParts,
     piece: Piece,
-    next_sequence: i64,
+    mut next_sequence: i64,
+    changes_wait: bool,
 ) -> impl Future<Output = Ended> + use<> {
     let store = Arc::clone(&parts.store);
     let (occupancy, corrections) = (parts.occupancy.clone(), parts.corrections.clone());
     let (limit, meters) = (parts.config.commit_timeout, parts.meters.clone());
     let is_cached = parts.cache.is_some();
     async move {
+        let mut more_changes = false;
+        if changes_wait {
+            let changes = match in_time(limit, store.number_changes()).await {
+                Ok(changes) => changes,
+                Err(error) => return Ended::Failed(error, piece),
+            };
+            if let Some(what) = misnumbered(changes.iter().map(|change| change.sequence), next_sequence) {
+                return Ended::Broken(Invariant::EventNumbers, what, piece);
+            }
+            more_changes = changes.len() >= MAX_NUMBERED;
+            next_sequence += changes.len() as i64;
+            if !changes.is_empty() {
+                let log = Logged { changes, next_sequence, ..Logged::default() };
+                occupancy.send(occupancy::Committed { vehicles: Vec::new(), log }).await.ok();
+            }
+        }
+        if piece.owed.is_empty() {
+            let (newest, committed, owed) = (Vec::new(), Vec::new(), Vec::new());
+            return Ended::Committed { more_changes, next_sequence, newest, committed, owed, weight: 0 };
+        }
         let mut committed = match in_time(limit, store.commit(&piece.batch)).await {
             Ok(committed) => committed,
             Err(error) => return Ended::Failed(error, piece),
@@ -49,11 +74,11 @@ pub(super) fn commit(
         let weight = piece.weight();
         let Piece { batch, owed } = piece;
         let dirty = dirty_vehicles(&batch, &committed);
-        let told = tell(&occupancy, batch, &mut committed, next_sequence, is_cached).await;
+        let (next_sequence, newest) = tell(&occupancy, batch, &mut committed, next_sequence, is_cached).await;
         if !dirty.is_empty() {
             corrections.send(Dirty(dirty)).await.ok();
         }
-        Ended::Committed { told, committed, owed, weight }
+        Ended::Committed { more_changes, next_sequence, newest, committed, owed, weight }
     }
 }
 
@@ -80,6 +105,7 @@ async fn tell(
     let vehicles: Vec<CommittedVehicle> = batch.writes.into_iter().map(committed).collect();
     let newest = |v: &CommittedVehicle| (v.organization_id, v.vehicle_id, Arc::clone(&v.state));
     let newest = if is_cached { vehicles.iter().map(newest).collect() } else { Vec::new() };
-    occupancy.send(occupancy::Committed { vehicles, records, next_sequence }).await.ok();
+    let log = Logged { records, changes: Vec::new(), next_sequence };
+    occupancy.send(occupancy::Committed { vehicles, log }).await.ok();
     (next_sequence, newest)
 }

@@ -31,6 +31,13 @@ impl Writer {
         Ok(())
     }
 
+    /// Has the writer number the changes of master data that wait for it, soon.
+    pub(crate) fn number_changes(&self) {
+        if self.inbox.note_changes() {
+            self.wake.try_send(Wake).ok();
+        }
+    }
+
     /// Waits until everything handed over before is committed.
     pub(crate) async fn barrier(&self) -> Result<(), LiveError> {
         self.barrier.send(Barrier).await.map_err(|_| LiveError::Stopped)?
@@ -53,7 +60,7 @@ pub(crate) struct Write {
 }
 
 /// There is something to take. From the vehicle whose write reached the weight at which the writer wants to be
-/// woken.
+/// woken, or from an edit of master data.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Wake;
@@ -64,7 +71,8 @@ pub(crate) struct Wake;
 #[rtype(result = "Result<(), LiveError>")]
 pub(crate) struct Barrier;
 
-/// Writes that the writer has not taken yet; never more than there are permits.
+/// Writes that the writer has not taken yet; never more than there are permits. And whether changes of master data
+/// wait for their numbers.
 #[derive(Clone, Default)]
 pub(crate) struct Inbox(Arc<Mutex<Held>>);
 
@@ -72,6 +80,7 @@ pub(crate) struct Inbox(Arc<Mutex<Held>>);
 struct Held {
     writes: Vec<(Write, Instant)>,
     weight: usize,
+    changes_wait: bool,
     wake_at: WakeAt,
 }
 
@@ -103,6 +112,22 @@ impl Inbox {
         Ok(should_wake)
     }
 
+    /// Notes that changes wait for their numbers; returns whether to wake the writer.
+    fn note_changes(&self) -> bool {
+        let mut held = self.lock();
+        held.changes_wait = true;
+        let should_wake = matches!(held.wake_at, WakeAt::Weight(_));
+        if should_wake {
+            held.wake_at = WakeAt::Never;
+        }
+        should_wake
+    }
+
+    /// Whether changes came that wait for their numbers, since this was last asked.
+    pub(crate) fn take_changes(&self) -> bool {
+        std::mem::take(&mut self.lock().changes_wait)
+    }
+
     /// Takes all writes, in their order.
     pub(crate) fn take(&self) -> Vec<(Write, Instant)> {
         let mut held = self.lock();
@@ -116,7 +141,8 @@ impl Inbox {
     pub(crate) fn set(&self, wake_at: WakeAt) -> bool {
         let mut held = self.lock();
         held.wake_at = wake_at;
-        !held.writes.is_empty() && matches!(wake_at, WakeAt::Weight(weight) if held.weight >= weight)
+        let WakeAt::Weight(weight) = wake_at else { return false };
+        held.changes_wait || (!held.writes.is_empty() && held.weight >= weight)
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {

@@ -6,5 +6,5 @@ pub(crate) mod commit;
 pub(crate) mod corrections;
 pub(crate) mod inbox;
 pub(crate) mod parts;
-pub(crate) mod patience;
 pub(crate) mod persistence;
+pub(crate) mod retry;

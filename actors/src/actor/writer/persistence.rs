@@ -19,14 +19,14 @@ use super::commit::{Ended, commit};
 use super::corrections::Dirty;
 use super::inbox::{Barrier, Inbox, Wake, WakeAt, Writer};
 use super::parts::PersistenceParts;
-use super::patience::reread;
+use super::retry::reread;
 use crate::actor::vehicle::report_batch::Outcome;
 use crate::actor::watch::occupancy::{Replace, Withdraw};
 use crate::config::Health;
 use crate::error::LiveError;
 use crate::meters::Invariant;
 use crate::model::VehicleId;
-use crate::ports::{Committed, Counts, Reread, StoreError};
+use crate::ports::{Cause, Committed, Counts, Reread, StoreError};
 
 /// The least time the writer gathers: a frame's vehicles hand over their writes one after another.
 const LEAST_WINDOW: Duration = Duration::from_millis(1);
@@ -41,6 +41,8 @@ pub(crate) struct Persistence {
     next_sequence: i64,
     inbox: Inbox,
     waiting: Waiting,
+    /// Changes of master data wait for their numbers.
+    changes_wait: bool,
     refused_in_a_row: u32,
     doing: Doing,
     timer: Option<SpawnHandle>,
@@ -81,6 +83,8 @@ impl Persistence {
             next_sequence,
             inbox,
             waiting: Waiting::default(),
+            // The server may have stopped before it numbered them.
+            changes_wait: true,
             refused_in_a_row: 0,
             doing: Doing::Gathering,
             timer: None,
@@ -108,6 +112,7 @@ impl Persistence {
     }
 
     fn take_in(&mut self) {
+        self.changes_wait |= self.inbox.take_changes();
         let meters = &self.parts.meters;
         let writes = self.inbox.take();
         meters.writes.offer(writes.len() as u64);
@@ -123,7 +128,7 @@ impl Persistence {
                 self.waiting.push(write, came);
             } else {
                 meters.writes.refuse(1);
-                write.part.settle(Err(LiveError::Unavailable));
+                write.part.resolve(Err(LiveError::Unavailable));
             }
         }
     }
@@ -131,7 +136,7 @@ impl Persistence {
     /// Starts a commit if one is due: there are enough rows, a barrier or a refused half waits, or the window is
     /// over.
     fn flush_if_due(&mut self, window_over: bool, ctx: &mut Context<Self>) {
-        if self.doing != Doing::Gathering || self.waiting.is_empty() {
+        if self.doing != Doing::Gathering || (self.waiting.is_empty() && !self.changes_wait) {
             return;
         }
         if window_over || self.waiting.is_due(self.parts.config.max_batch_rows) {
@@ -159,21 +164,32 @@ impl Persistence {
         let max_rows = self.parts.config.max_batch_rows;
         let mut piece = self.waiting.next(max_rows);
         while piece.owed.is_empty() {
-            // The chains of all its writes were invalid.
+            // The chains of all its writes were invalid, or there were none.
             if self.waiting.is_empty() {
-                return self.waiting.release_barriers();
+                self.waiting.release_barriers();
+                break;
             }
             piece = self.waiting.next(max_rows);
         }
+        let numbers_changes = std::mem::take(&mut self.changes_wait);
+        if piece.owed.is_empty() && !numbers_changes {
+            return;
+        }
         self.doing = Doing::Committing;
         let begun = Instant::now();
-        let commit = commit(&self.parts, piece, self.next_sequence);
+        let commit = commit(&self.parts, piece, self.next_sequence, numbers_changes);
         ctx.spawn(commit.into_actor(self).map(move |ended, actor, ctx| {
-            actor.parts.meters.commit_seconds.note_time(begun.elapsed());
             actor.committed_at = Some(Instant::now());
             match ended {
-                Ended::Committed { told: (next_sequence, newest), committed, owed, weight } => {
+                Ended::Committed { more_changes, next_sequence, newest, committed, owed, weight } => {
+                    actor.changes_wait |= more_changes;
                     actor.next_sequence = next_sequence;
+                    if owed.is_empty() {
+                        actor.doing = Doing::Gathering;
+                        actor.waiting.release_barriers();
+                        return actor.look(false, ctx);
+                    }
+                    actor.parts.meters.commit_seconds.note_time(begun.elapsed());
                     actor.parts.meters.commit_rows.note(weight as f64);
                     if let Some(cache) = &actor.parts.cache {
                         // A full mailbox is fine: a newer state of the vehicles follows.
@@ -184,9 +200,9 @@ impl Persistence {
                     }
                     actor.committed(&committed, owed);
                 }
-                Ended::Failed(StoreError::Refused(why), piece) => actor.refused(why, piece, ctx),
-                Ended::Failed(error, piece) => actor.failed(&error, piece, ctx),
-                Ended::Broken(which, what, piece) => actor.broken(which, what, piece, ctx),
+                Ended::Failed(StoreError::Refused(why), piece) => actor.commit_refused(why, piece, ctx),
+                Ended::Failed(error, piece) => actor.commit_failed(&error, piece, ctx),
+                Ended::Broken(which, what, piece) => actor.invariant_broken(which, what, piece, ctx),
             }
             actor.look(false, ctx);
         }));
@@ -206,22 +222,21 @@ impl Persistence {
             meters.writes.accept(1, now - came);
             let duplicates = counts.duplicates + known_duplicates;
             let counts = Counts { stored: counts.stored, duplicates };
-            part.settle(Ok(Outcome { counts, is_dirty: *is_dirty && is_about_late_data, refused: None }));
+            part.resolve(Ok(Outcome { counts, is_dirty: *is_dirty && is_about_late_data, refused: None }));
         }
         self.waiting.release_barriers();
     }
 
     /// The store takes other writes, but not this piece: half of it may be fine. Of a single refused write nothing
     /// is stored, nor of what its vehicle handed over after it.
-    fn refused(&mut self, why: String, mut piece: Piece, ctx: &mut Context<Self>) {
+    fn commit_refused(&mut self, why: Cause, mut piece: Piece, ctx: &mut Context<Self>) {
         self.doing = Doing::Gathering;
         if piece.owed.len() > 1 {
             self.waiting.halve(piece);
         } else if self.refused_in_a_row >= MAX_REFUSED_IN_A_ROW {
-            self.failed(&StoreError::Away(format!("it refuses everything: {why}")), piece, ctx);
+            self.commit_failed(&StoreError::away(format!("it refuses everything: {why}")), piece, ctx);
         } else {
             self.refused_in_a_row += 1;
-            let why: Arc<str> = why.into();
             for owed in piece.owed.drain(..) {
                 tracing::error!(%why, vehicle.id = %piece.batch.writes[0].vehicle_id, "the store refuses a write for good");
                 owed.link.invalidate();
@@ -229,7 +244,7 @@ impl Persistence {
                 ctx.spawn(told.into_actor(self).map(|_, _, _| ()));
                 self.parts.meters.writes.refuse(1);
                 self.waiting.finished(1);
-                owed.part.settle(Ok(Outcome { refused: Some(Arc::clone(&why)), ..Outcome::default() }));
+                owed.part.resolve(Ok(Outcome { refused: Some(Arc::clone(&why)), ..Outcome::default() }));
             }
             self.waiting.release_barriers();
         }
@@ -237,7 +252,7 @@ impl Persistence {
 
     /// The store's answer cannot be true. With wrong record numbers the writer must stop; otherwise what is stored
     /// is read back.
-    fn broken(&mut self, which: Invariant, what: String, piece: Piece, ctx: &mut Context<Self>) {
+    fn invariant_broken(&mut self, which: Invariant, what: String, piece: Piece, ctx: &mut Context<Self>) {
         self.parts.meters.violated(which, &what);
         if which == Invariant::EventNumbers {
             refuse(piece.owed);
@@ -247,12 +262,12 @@ impl Persistence {
             self.parts.permits.end();
             self.parts.health.send_replace(Health::Broken(what));
         } else {
-            self.failed(&StoreError::Away(what), piece, ctx);
+            self.commit_failed(&StoreError::away(what), piece, ctx);
         }
     }
 
     /// The commit failed, or may have: refuses everything under way, and reads back what is stored.
-    fn failed(&mut self, error: &StoreError, piece: Piece, ctx: &mut Context<Self>) {
+    fn commit_failed(&mut self, error: &StoreError, piece: Piece, ctx: &mut Context<Self>) {
         let Piece { batch, owed } = piece;
         tracing::error!(%error, writes = batch.writes.len(), "commit failed, nothing is acknowledged until the store answers");
         self.parts.permits.suspend();
@@ -294,12 +309,14 @@ impl Persistence {
             occupancy.send(Replace(reread)).await.ok();
             corrections.send(dirty).await.ok();
         };
-        ctx.spawn(told.into_actor(self).map(|_, actor, _| {
+        ctx.spawn(told.into_actor(self).map(|_, actor, ctx| {
             tracing::info!("the store answers again");
             actor.refused_in_a_row = 0;
             // Nothing waits: no permit of the new generation is given out before `restore` below.
             actor.doing = Doing::Gathering;
             actor.parts.permits.restore();
+            actor.changes_wait = true;
+            actor.look(false, ctx);
         }));
     }
 }

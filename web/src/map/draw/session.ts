@@ -5,12 +5,15 @@ import { type ReadonlySignal, type Signal, effect, untracked } from "@preact/sig
 import type { ShapeSpec } from "../../api/schema";
 import type { Fence } from "../../api/types";
 import { conventions } from "../../conventions";
-import { fences, inside } from "../../state/fleet";
+import { camera } from "../../state/camera";
+import { fences, inside, positions, vehicleName } from "../../state/fleet";
+import { standings } from "../../state/standing";
 import { onTheme } from "../../state/theme";
 import { strings } from "../../strings";
 import { FleetMap } from "../fleet_map";
 import { token } from "../tokens";
-import { corners } from "./rings";
+import type { ShapeHistory } from "./history";
+import { corners, ringsOf } from "./rings";
 import { MOST_CORNERS, ShapeDrawing, type Tool } from "./shape_drawing";
 
 /** What the map and the view have in common. */
@@ -26,6 +29,9 @@ export interface Desk {
   readonly take: (shape: ShapeSpec) => void;
   /** Opens a fence that was clicked. */
   readonly pick: (id: string) => void;
+  readonly history: ShapeHistory;
+  /** Takes back the last corner of what is being drawn, or sets it again; false where nothing is. The map sets it. */
+  step: (isBack: boolean) => boolean;
 }
 
 export class DrawSession {
@@ -47,6 +53,11 @@ export class DrawSession {
       whenReady();
     });
     const { map } = this.#map;
+    const last = camera.peek();
+    if (last) this.#map.lookAt(last);
+    desk.step = (isBack) => this.#drawing?.step(isBack) ?? false;
+    // the keyboard goes on where the hand is: undoing must not reach a field that was written in before
+    map.on("mousedown", () => map.getCanvas().focus({ preventScroll: true }));
     map.on("click", ({ point }) => {
       if (desk.openId.peek() !== null) return;
       const [hit] = map.queryRenderedFeatures(point, { layers: ["fences-fill"] });
@@ -58,6 +69,10 @@ export class DrawSession {
         const occupied = new Set(inside.fences());
         const isOpen = desk.shape.value === null ? null : desk.openId.value;
         this.#map.setFences([...fences.value.values()].filter(({ id }) => id !== isOpen), (id) => occupied.has(id));
+      }),
+      effect(() => {
+        positions.revision.value;
+        this.#map.setVehicles(positions, standings.value, vehicleName);
       }),
       effect(() => this.#map.setUnits(conventions.value.isImperial)),
       effect(() => this.#look(fences.value.get(desk.openId.value ?? ""))),
@@ -101,7 +116,7 @@ export class DrawSession {
     untracked(() => {
       if (shape === null) this.#end();
       else if (!this.#drawing) this.#begin(shape, tool);
-      else if (shape !== this.#shown) this.#show(shape, tool);
+      else if (shape !== this.#shown) this.#showTyped(shape, tool);
       // a tool in hand goes on: taking it up again would begin anew
       else if (tool !== this.#tool) this.#use(tool);
     });
@@ -109,7 +124,20 @@ export class DrawSession {
 
   #begin(shape: ShapeSpec, tool: Tool): void {
     this.#drawing = new ShapeDrawing(this.#map.map, [token("--focus"), token("--bad")], (drawn, isDone) => this.#took(drawn, isDone));
-    this.#show(shape, tool);
+    if (this.#desk.openId.peek() === "new") this.#showTyped(shape, tool);
+    else this.#show(shape, tool);
+  }
+
+  /** A whole shape that was typed, pasted or undone is there to be changed, not to be drawn anew; and to be seen. */
+  #showTyped(shape: ShapeSpec, tool: Tool): void {
+    const [ring] = ringsOf(shape);
+    if (!ring) {
+      this.#show(shape, tool);
+      return;
+    }
+    if (tool === "circle" || tool === "polygon") this.#desk.tool.value = "select";
+    this.#show(shape, this.#desk.tool.peek());
+    this.#map.showLine(ring.points);
   }
 
   #end(): void {

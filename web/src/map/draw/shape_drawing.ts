@@ -2,7 +2,7 @@
 
 import type { Map as MapLibre } from "maplibre-gl";
 import {
-  type GeoJSONStoreFeatures, type HexColor, TerraDraw, TerraDrawCircleMode, TerraDrawPolygonMode, TerraDrawSelectMode,
+  type GeoJSONStoreFeatures, type HexColor, TerraDraw, TerraDrawCircleMode, TerraDrawModeUndoRedo, TerraDrawPolygonMode, TerraDrawSelectMode,
 } from "terra-draw";
 import { TerraDrawMapLibreGLAdapter } from "terra-draw-maplibre-gl-adapter";
 
@@ -40,7 +40,10 @@ export class ShapeDrawing {
    */
   constructor(map: MapLibre, [color, hole]: readonly [string, string], tell: (shape: ShapeSpec, isDone: boolean) => void) {
     this.#tell = tell;
-    this.#draw = new TerraDraw({ adapter: new TerraDrawMapLibreGLAdapter({ map }), modes: modes(color as HexColor, hole as HexColor, () => this.#shape.type === "circle") });
+    this.#draw = new TerraDraw({
+      adapter: new TerraDrawMapLibreGLAdapter({ map }), modes: modes(color as HexColor, hole as HexColor, () => this.#shape.type === "circle"),
+      undoRedo: { modeLevel: new TerraDrawModeUndoRedo() },
+    });
     this.#draw.start();
     this.#draw.on("finish", (id, { action }) => this.#finished(String(id), action));
     this.#draw.on("change", (ids, kind, context) => {
@@ -58,6 +61,12 @@ export class ShapeDrawing {
   /** Shows a shape that came from elsewhere: what was typed. Throws where Terra Draw cannot show it. */
   show(shape: ShapeSpec): void {
     this.#quietly(() => this.#put(shape));
+  }
+
+  /** Takes back the last corner of what is being drawn, or sets it again; false where nothing is. */
+  step(isBack: boolean): boolean {
+    if (this.#draw.getMode() === "select") return false;
+    return isBack ? this.#draw.canUndo() && this.#draw.undo() : this.#draw.canRedo() && this.#draw.redo();
   }
 
   end(): void {

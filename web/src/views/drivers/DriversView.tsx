@@ -20,7 +20,7 @@ export const driverName = (driver: { firstName: string; lastName: string }): str
 
 export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
   const isFinding = useSignal(false);
-  const { items, reload } = useList(() => all((page) => api.get("/v1/drivers", { query: { ...page, ...scope.peek(), sort: "lastName,firstName" } })));
+  const { items, reload } = useList("driver", () => all((page) => api.get("/v1/drivers", { query: { ...page, ...scope.peek(), sort: "lastName,firstName" } })));
   const show = async (id: string | null) => {
     await reload();
     location.hash = id ? href("drivers", id) : href("drivers");

@@ -1,15 +1,17 @@
 // What is said of a fence, and its shape in numbers. The map beside it draws the same shape.
 
-import { type Signal, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 
 import { api } from "../../api/client";
 import type { CreateGeofenceBody, UpdateGeofenceBody } from "../../api/schema";
 import type { Fence } from "../../api/types";
-import type { Tool } from "../../map/draw/shape_drawing";
+import { placeOf } from "../../map/place_text";
+import type { Desk } from "../../map/draw/session";
 import { Confirm } from "../../parts/Dialog";
 import { CheckField, type Draft, Field, Form, Group, type Members, TextField, useFormDraft } from "../../parts/form";
 import { organization, scope } from "../../state/fleet";
 import { strings } from "../../strings";
+import { route } from "../../state/route";
 import { EffectiveField } from "./EffectiveField";
 import { RuleFields } from "./RuleFields";
 import { ShapeFields } from "./ShapeFields";
@@ -17,10 +19,11 @@ import { ShapeFields } from "./ShapeFields";
 const words = strings.manage.fences;
 const FIRST_RADIUS_METERS = 200;
 
-/** What a form of a fence writes; `effectiveFrom` only when somebody says so. */
+/** What a form of a fence writes; `effectiveFrom` only when somebody says so. A new one is around the place of the address, if it has one. */
 export function fenceMembers(fence: Fence | null): Members {
   if (!fence) {
-    const shape = { type: "circle", center: { latitude: null, longitude: null }, radiusMeters: FIRST_RADIUS_METERS };
+    const at = placeOf(route.peek().query.get("at") ?? "");
+    const shape = { type: "circle", center: at ?? { latitude: null, longitude: null }, radiusMeters: FIRST_RADIUS_METERS };
     return { enabled: true, shape, rules: organization.peek()?.settings?.geofenceDefaults ?? {} };
   }
   const { name, description, category, color, enabled, shape, rules } = fence;
@@ -31,12 +34,12 @@ interface Props {
   /** Which to change; null makes a new one. */
   readonly fence: Fence | null;
   readonly draft: Draft;
-  readonly tool: Signal<Tool>;
+  readonly desk: Desk;
   readonly onSaved: (id: string) => void;
   readonly onGone: () => Promise<void>;
 }
 
-export function FenceForm({ fence, draft, tool, onSaved, onGone }: Props) {
+export function FenceForm({ fence, draft, desk, onSaved, onGone }: Props) {
   const isAsking = useSignal(false);
   const save = async () => {
     if (fence) {
@@ -57,7 +60,7 @@ export function FenceForm({ fence, draft, tool, onSaved, onGone }: Props) {
     <>
       <Form draft={draft} label={fence?.name ?? words.new} action={strings.manage.form.save} work={save} more={more}>
         <TextField of="/name" label={words.name} required />
-        <ShapeFields tool={tool} isNew={!fence} />
+        <ShapeFields desk={desk} isNew={!fence} />
         <ColorField />
         <TextField of="/category" label={words.category} />
         <TextField of="/description" label={words.description} rows={2} />

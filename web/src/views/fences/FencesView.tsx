@@ -1,12 +1,13 @@
 // Fences: the list, the map on which they are drawn, and what is said of the one that is open.
 
-import { batch, computed, useComputed, useSignal } from "@preact/signals";
-import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { batch, computed, useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import { may } from "../../api/permissions";
 import type { ShapeSpec } from "../../api/schema";
 import type { Fence } from "../../api/types";
 import { DrawMap } from "../../map/draw/DrawMap";
+import { ShapeHistory } from "../../map/draw/history";
 import type { Tool } from "../../map/draw/shape_drawing";
 import type { Desk } from "../../map/draw/session";
 import { byName } from "../../format";
@@ -15,10 +16,11 @@ import { Draft } from "../../parts/form";
 import { Listing } from "../../parts/Listing";
 import { feed, fences, inside, loadFences } from "../../state/fleet";
 import { notice } from "../../state/notices";
-import { href, route } from "../../state/route";
+import { hold, href, route } from "../../state/route";
 import { strings } from "../../strings";
 import { FenceFacts } from "./FenceFacts";
 import { FenceForm, fenceMembers } from "./FenceForm";
+import { stepShape } from "./ShapeFields";
 import { ImportDialog } from "./ImportDialog";
 
 const words = strings.manage.fences;
@@ -38,10 +40,15 @@ export function FencesView() {
   /** The fence that was saved last, as long as it is open. */
   const saved = useSignal<string | null>(null);
   const desk = useMemo((): Desk => ({
-    openId, shape, tool, limit,
+    openId, shape, tool, limit, history: new ShapeHistory(),
     take: (drawn) => draft.peek()?.put("/shape", drawn),
     pick: (id) => { location.hash = href("fences", id); },
+    step: () => false,
   }), []);
+  useSignalEffect(() => { if (shape.value) desk.history.take(shape.value); });
+  // a fence that was deleted has nothing to lose
+  const isGone = useRef(false);
+  useEffect(() => hold(() => !isGone.current && Object.keys(draft.peek()?.changes() ?? {}).length > 0), []);
 
   const open = openId.value;
   const fence = open ? fences.value.get(open) : undefined;
@@ -57,24 +64,27 @@ export function FencesView() {
     }
     drafted.current = open;
     if (saved.peek() !== open) saved.value = null;
+    isGone.current = false;
     draft.value = isOpen ? new Draft(fenceMembers(fence ?? null)) : null;
+    desk.history.begin((draft.value?.at("/shape") as ShapeSpec | undefined) ?? null);
     tool.value = isNew ? "circle" : "select";
     limit.value = "";
   }), [open, version]);
 
   const show = async (id: string | null) => {
+    isGone.current = id === null;
     await loadFences();
     saved.value = id;
     location.hash = id ? href("fences", id) : href("fences");
   };
   return (
-    <div class="fences" data-open={open !== null}>
+    <div class="fences" data-open={open !== null} onKeyDown={(event) => stepByKey(event, desk)}>
       <FenceList open={open} onImport={() => { isImporting.value = true; }} />
       <DrawMap desk={desk} />
       {open && (fence || isNew) && (
         <Detail key={open} title={fence?.name ?? words.new} back={href("fences")}>
           <p role="status" class="said">{saved.value === open && strings.manage.form.saved}</p>
-          {draft.value && <FenceForm key={open} fence={fence ?? null} draft={draft.value} tool={tool} onSaved={(id) => show(id).catch(notice)} onGone={() => show(null)} />}
+          {draft.value && <FenceForm key={open} fence={fence ?? null} draft={draft.value} desk={desk} onSaved={(id) => show(id).catch(notice)} onGone={() => show(null)} />}
           {fence && !may("writeGeofences") && <FenceFacts fence={fence} />}
         </Detail>
       )}
@@ -82,6 +92,16 @@ export function FencesView() {
       {isImporting.value && <ImportDialog onClose={() => { isImporting.value = false; }} />}
     </div>
   );
+}
+
+/** Ctrl+Z and its opposites, but where text is written that the browser takes back itself. */
+function stepByKey(event: KeyboardEvent, desk: Desk): void {
+  const key = event.key.toLowerCase();
+  if (!(event.ctrlKey || event.metaKey) || (key !== "z" && key !== "y") || !desk.shape.peek()) return;
+  const element = event.target as HTMLElement;
+  if (element.matches("input, textarea") && !element.closest(".shape")) return;
+  event.preventDefault();
+  stepShape(desk, key === "z" && !event.shiftKey);
 }
 
 function FenceList({ open, onImport }: { open: string | null; onImport: () => void }) {

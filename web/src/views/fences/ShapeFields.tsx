@@ -1,10 +1,11 @@
 // A fence's shape in numbers, for the keyboard and for whoever knows them; and the tools of the map.
 
-import type { Signal } from "@preact/signals";
-
 import type { Place, ShapeSpec } from "../../api/schema";
 import { corners } from "../../map/draw/rings";
-import type { Tool } from "../../map/draw/shape_drawing";
+import { areaOf } from "../../map/area";
+import type { Desk } from "../../map/draw/session";
+import { placeOf } from "../../map/place_text";
+import { measure } from "../../format";
 import { MeasureField, NumberField, Row, useFormDraft } from "../../parts/form";
 import { strings } from "../../strings";
 import { CornersField } from "./CornersField";
@@ -13,7 +14,20 @@ const words = strings.manage.fences;
 const draw = strings.manage.draw;
 const FIRST_RADIUS_METERS = 200;
 
-export function ShapeFields({ tool, isNew }: { tool: Signal<Tool>; isNew: boolean }) {
+/** Takes the last step of drawing back, or does it again: the corner that was set last, else the whole shape. */
+export function stepShape(desk: Desk, isBack: boolean): void {
+  if (desk.step(isBack)) return;
+  const shape = isBack ? desk.history.undo() : desk.history.redo();
+  if (!shape) return;
+  desk.take(shape);
+  // nothing is there to be changed: it is drawn again
+  if (shape.type === "circle" && shape.center.latitude === null) desk.tool.value = "circle";
+  else if (shape.type === "polygon" && shape.vertices.length === 0) desk.tool.value = "polygon";
+  else desk.tool.value = "select";
+}
+
+export function ShapeFields({ desk, isNew }: { desk: Desk; isNew: boolean }) {
+  const { tool, history } = desk;
   const draft = useFormDraft();
   const shape = draft.at("/shape") as ShapeSpec;
   const begin = (type: "circle" | "polygon") => {
@@ -22,7 +36,14 @@ export function ShapeFields({ tool, isNew }: { tool: Signal<Tool>; isNew: boolea
       : { type, vertices: [], holes: [] });
     tool.value = type;
   };
+  const paste = (event: ClipboardEvent) => {
+    const place = placeOf(event.clipboardData?.getData("text") ?? "");
+    if (!place) return;
+    event.preventDefault();
+    draft.put("/shape/center", place);
+  };
   const isPolygon = shape.type === "polygon";
+  const area = areaOf(shape);
   const hasCorners = isPolygon && shape.vertices.length > 2;
   return (
     <fieldset class="shape">
@@ -31,16 +52,25 @@ export function ShapeFields({ tool, isNew }: { tool: Signal<Tool>; isNew: boolea
         <button type="button" aria-pressed={shape.type === "circle"} onClick={() => begin("circle")}>◯ {isNew ? draw.circle : words.circle}</button>
         <button type="button" aria-pressed={isPolygon} onClick={() => begin("polygon")}>⬠ {isNew ? draw.polygon : words.polygon}</button>
         {hasCorners && <button type="button" aria-pressed={tool.value === "hole"} onClick={() => { tool.value = tool.value === "hole" ? "select" : "hole"; }}>{draw.hole}</button>}
+        <span class="grow" />
+        <button type="button" aria-label={draw.undo} title={draw.undo} disabled={!history.canUndo.value && tool.value === "select"} onClick={() => stepShape(desk, true)}>↶</button>
+        <button type="button" aria-label={draw.redo} title={draw.redo} disabled={!history.canRedo.value && tool.value === "select"} onClick={() => stepShape(desk, false)}>↷</button>
       </div>
       {shape.type === "circle" && (
         <>
-          <Row><NumberField of="/shape/center/latitude" label={words.latitude} required /><NumberField of="/shape/center/longitude" label={words.longitude} required /></Row>
+          <div onPaste={paste}>
+            <Row>
+              <NumberField of="/shape/center/latitude" label={words.latitude} hint={words.pasteHint} required />
+              <NumberField of="/shape/center/longitude" label={words.longitude} required />
+            </Row>
+          </div>
           <MeasureField of="/shape/radiusMeters" quantity="length" label={words.radius} required />
         </>
       )}
       {isPolygon && <CornersField />}
       {isPolygon && <Holes holes={shape.holes ?? []} />}
       {shape.type === "multiPolygon" && <p class="quiet">{words.parts(shape.polygons.length, corners(shape))}</p>}
+      {area > 0 && <p class="quiet">{words.area} {measure("area", area)}</p>}
       <Refused />
     </fieldset>
   );

@@ -2,6 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 
+import { may } from "../../api/permissions";
 import { Age } from "../../parts/Age";
 import { Empty } from "../../parts/Empty";
 import { Panel } from "../../parts/Panel";
@@ -23,7 +24,7 @@ export function InsideNow() {
   return (
     <Panel title={words.title} note={stays > 0 ? words.count(stays) : ""}>
       {all.length === 0 && (fences.value.size === 0
-        ? <Empty what={words.noFences} next={words.noFencesNext} />
+        ? <Empty what={words.noFences} next={words.noFencesNext} action={may("writeGeofences") && { text: strings.manage.fences.new, address: href("fences", "new") }} />
         : <Empty what={words.empty} next={words.emptyNext} />)}
       {all.map(({ id, ...fence }) => <Fence key={id} {...fence} />)}
     </Panel>

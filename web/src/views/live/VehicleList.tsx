@@ -1,10 +1,11 @@
 // Every vehicle that has reported: searched, narrowed to a state, sorted, thousands of them.
 
+import { may } from "../../api/permissions";
 import { Age } from "../../parts/Age";
 import { Empty } from "../../parts/Empty";
 import { VirtualTable } from "../../parts/VirtualTable";
 import { amount, unit } from "../../format";
-import { positions, vehicleName } from "../../state/fleet";
+import { fleetIds, positions, vehicleName } from "../../state/fleet";
 import { href } from "../../state/route";
 import { speedNow, standing } from "../../state/standing";
 import { strings } from "../../strings";
@@ -25,11 +26,19 @@ export function VehicleList({ chosen }: { chosen: string | null }) {
         type="search" class="list-search" aria-label={words.search} placeholder={words.searchHint} value={search}
         onInput={(event) => { search.value = event.currentTarget.value; }}
       />
-      {all === 0 && <Empty what={words.empty} next={words.emptyNext} />}
+      {all === 0 && <Empty what={words.empty} next={words.emptyNext} action={next()} />}
       {all > 0 && ids.length === 0 && <Empty what={words.none} next={words.noneNext} />}
       {ids.length > 0 && <VirtualTable label={words.title} head={<Head />} ids={ids} row={(id, index) => <Row key={id} id={id} index={index} isChosen={id === chosen} />} />}
     </section>
   );
+}
+
+/** What brings the first vehicle onto the map. */
+function next() {
+  if (!may("writeVehicles")) return false;
+  const [first] = fleetIds.value;
+  if (!first) return { text: strings.manage.vehicles.new, address: href("fleet", "new") };
+  return { text: strings.vehicles.toTracker, address: href("fleet", first) };
 }
 
 function Head() {

@@ -35,7 +35,11 @@ const found = computed<readonly string[]>(() => {
   const wanted = search.value.trim().toLocaleLowerCase();
   if (wanted === "") return named.value;
   const has = (text: string | null | undefined) => text?.toLocaleLowerCase().includes(wanted) ?? false;
-  return named.value.filter((id) => has(vehicleName(id)) || has(vehicles.value.get(id)?.plate?.number));
+  const driver = (id: string) => {
+    const { firstName = "", lastName = "" } = vehicles.value.get(id)?.driver ?? {};
+    return `${firstName} ${lastName}`;
+  };
+  return named.value.filter((id) => has(vehicleName(id)) || has(vehicles.value.get(id)?.plate?.number) || has(driver(id)));
 });
 
 /** What a column sorts by; rows without it come last. */
@@ -56,6 +60,9 @@ export const listed = computed<readonly string[]>(() => {
   keyed.sort((a, b) => (Number.isNaN(a.key) ? 1 : Number.isNaN(b.key) ? -1 : sign * (a.key - b.key)));
   return keyed.map(({ id }) => id);
 });
+
+/** Those that the map shows; null for all. */
+export const onMap = computed<readonly string[] | null>(() => (search.value.trim() === "" && kind.value === "all" ? null : listed.value));
 
 /** Sorts by a column; once more turns it round. */
 export function sortBy(by: Column): void {

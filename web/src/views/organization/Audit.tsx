@@ -48,7 +48,7 @@ export function Audit() {
           <li key={entry.id}>
             <time class="quiet" dateTime={entry.occurredAt}>{dayAndTime(entry.occurredAt)}</time>
             <span>
-              <b>{people.value.get(entry.actorId) ?? role(entry.actorRole)}</b> {words.actions[entry.action]} {words.resources[entry.resource]} <b>{people.value.get(entry.resourceId) ?? subject(entry)}</b>
+              <b>{people.value.get(entry.actorId) ?? role(entry.actorRole)}</b> {words.actions[entry.action]} {(words.resources as Readonly<Partial<Record<AuditEntry["resource"], string>>>)[entry.resource]} <b>{people.value.get(entry.resourceId) ?? subject(entry)}</b>
               {entry.action === "update" && entry.after && <span class="quiet"> {Object.keys(entry.after).filter((member) => member !== "updatedAt").join(", ")}</span>}
             </span>
           </li>

@@ -9,6 +9,7 @@ import { dayAndTime } from "../../format";
 import { Facts } from "../../parts/Desk";
 import { Confirm } from "../../parts/Dialog";
 import { Form, SelectField, TextField, useDraft } from "../../parts/form";
+import type { Issued } from "../../parts/TokenDialog";
 import { loadVehicles, scope, vehicleName } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { strings } from "../../strings";
@@ -20,7 +21,7 @@ interface Props {
   readonly tracker: Tracker;
   readonly reload: () => Promise<void>;
   readonly onGone: () => Promise<void>;
-  readonly onToken: (issued: { uniqueId: string; token: string }) => void;
+  readonly onToken: (issued: Issued) => void;
 }
 
 export function TrackerDetail({ tracker, reload, onGone, onToken }: Props) {

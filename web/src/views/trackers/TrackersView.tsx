@@ -11,7 +11,7 @@ import { Listing, useList } from "../../parts/Listing";
 import { scope, vehicleName, vehicles } from "../../state/fleet";
 import { href, route } from "../../state/route";
 import { strings } from "../../strings";
-import { TokenDialog } from "../../parts/TokenDialog";
+import { type Issued, TokenDialog } from "../../parts/TokenDialog";
 import { TrackerDetail } from "./TrackerDetail";
 
 const words = strings.manage.trackers;
@@ -20,8 +20,8 @@ const words = strings.manage.trackers;
 export const vehicleOptions = (): Record<string, string> => ({ "": words.notInstalled, ...Object.fromEntries([...vehicles.value.values()].map(({ id, name }) => [id, name])) });
 
 export function TrackersView({ parts: [open] }: { parts: readonly string[] }) {
-  const issued = useSignal<{ uniqueId: string; token: string } | null>(null);
-  const { items, reload } = useList(() => all((page) => api.get("/v1/trackers", { query: { ...page, ...scope.peek(), sort: "uniqueId" } })));
+  const issued = useSignal<Issued | null>(null);
+  const { items, reload } = useList("tracker", () => all((page) => api.get("/v1/trackers", { query: { ...page, ...scope.peek(), sort: "uniqueId" } })));
   const show = async (made: TrackerWithToken | null) => {
     // first of all: nobody is shown a token twice
     if (made) issued.value = made;

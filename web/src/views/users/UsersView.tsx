@@ -25,7 +25,7 @@ const fullName = ({ firstName, lastName }: User) => `${firstName} ${lastName}`;
 
 export function UsersView({ parts: [open] }: { parts: readonly string[] }) {
   const said = useSignal("");
-  const { items, reload } = useList(() => all((page) => api.get("/v1/users", { query: { ...page, ...scope.peek(), sort: "lastName,firstName" } })));
+  const { items, reload } = useList("user", () => all((page) => api.get("/v1/users", { query: { ...page, ...scope.peek(), sort: "lastName,firstName" } })));
   const invited = async (user: User) => {
     await reload();
     said.value = words.invited(user.email);

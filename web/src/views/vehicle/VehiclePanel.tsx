@@ -7,7 +7,9 @@ import { api } from "../../api/client";
 import { Problem, sentence } from "../../api/problem";
 import type { VehicleOut } from "../../api/schema";
 import { date, measure, span } from "../../format";
+import { placeText } from "../../map/place_text";
 import { Age } from "../../parts/Age";
+import { FenceHere } from "../../parts/FenceHere";
 import { Time } from "../../parts/Time";
 import { useAnswer } from "../../parts/answer";
 import { now } from "../../state/clock";
@@ -43,7 +45,9 @@ export function VehiclePanel({ id }: { id: string }) {
             {vehicle.value && <Fuel id={id} />}
             {vehicle.value && <Overspeeds id={id} />}
             {vehicle.value && <Visits id={id} />}
-            <p class="vehicle-part"><a href={href("replay", id)}>{words.replay}</a></p>
+            <p class="vehicle-part vehicle-links">
+              <a href={href("replay", id)}>{words.replay}</a>
+            </p>
             <Curl id={id} />
           </>
         )}
@@ -90,7 +94,7 @@ function Fix({ row }: { row: number }) {
         <dd><Time at={positions.recordedAt[row] ?? 0} /></dd>
         {!Number.isNaN(heading) && <><dt>{words.heading}</dt><dd>{words.degrees(heading, words.compass[Math.round(heading / 45) % 8] ?? "")}</dd></>}
         <dt>{words.position}</dt>
-        <dd>{latitude.toFixed(5)}, {longitude.toFixed(5)}</dd>
+        <dd>{placeText({ latitude, longitude })} · <FenceHere at={{ latitude, longitude }} /></dd>
       </dl>
     </>
   );

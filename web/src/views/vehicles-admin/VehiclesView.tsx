@@ -6,7 +6,7 @@ import { may } from "../../api/permissions";
 import { byName } from "../../format";
 import { Desk, Detail } from "../../parts/Desk";
 import { Listing } from "../../parts/Listing";
-import { TokenDialog } from "../../parts/TokenDialog";
+import { type Issued, TokenDialog } from "../../parts/TokenDialog";
 import { feed, loadVehicles, vehicles } from "../../state/fleet";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
@@ -16,7 +16,7 @@ import { VehicleForm } from "./VehicleForm";
 const words = strings.manage.vehicles;
 
 export function VehiclesView({ parts: [open] }: { parts: readonly string[] }) {
-  const issued = useSignal<{ uniqueId: string; token: string } | null>(null);
+  const issued = useSignal<Issued | null>(null);
   const show = async (id: string | null) => {
     await loadVehicles();
     location.hash = id ? href("fleet", id) : href("fleet");

@@ -1,0 +1,89 @@
+//! The listeners for hardware trackers, as the settings name them.
+
+use std::future::ready;
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+
+use actix_server::ServerBuilder;
+use actix_service::fn_service;
+use tokio::net::TcpStream;
+use tokio_util::task::TaskTracker;
+
+use super::error::StartError;
+use super::tune::tune;
+use crate::config::{DeviceListener, DeviceProtocol};
+use crate::connections::Connections;
+use crate::context::Context;
+use crate::ingest::devices::{Gate, serve, serve_datagrams};
+
+/// A listener whose address is taken, and which nobody serves yet: devices wait in the kernel.
+pub(super) struct Bound {
+    setting: DeviceListener,
+    tcp: TcpListener,
+    udp: Option<UdpSocket>,
+}
+
+impl Bound {
+    /// Where it listens, also if the settings left the port to the system.
+    pub(super) const fn address(&self) -> SocketAddr {
+        self.setting.address
+    }
+}
+
+/// Takes the addresses of all of them.
+pub(super) fn bind(settings: &[DeviceListener]) -> Result<Vec<Bound>, StartError> {
+    settings.iter().map(|setting| bind_one(*setting)).collect()
+}
+
+fn bind_one(mut setting: DeviceListener) -> Result<Bound, StartError> {
+    let failed = |error| StartError::Devices(setting, error);
+    let tcp = TcpListener::bind(setting.address).map_err(failed)?;
+    tune(&tcp);
+    let address = tcp.local_addr().map_err(failed)?;
+    let udp = match setting.protocol {
+        DeviceProtocol::Teltonika => {
+            let socket = UdpSocket::bind(address).map_err(failed)?;
+            socket.set_nonblocking(true).map_err(failed)?;
+            Some(socket)
+        }
+        _ => None,
+    };
+    setting.address = address;
+    Ok(Bound { setting, tcp, udp })
+}
+
+/// Adds the listeners to the server: their connections live on its threads, beside those of other trackers.
+pub(super) fn serve_devices(
+    mut server: ServerBuilder,
+    listeners: Vec<Bound>,
+    context: &Context,
+    connections: &Connections,
+    sockets: &TaskTracker,
+) -> Result<ServerBuilder, StartError> {
+    for Bound { setting, tcp, udp } in listeners {
+        let gate = Gate {
+            auth: context.auth.clone(),
+            live: context.live.clone(),
+            sessions: context.sessions.clone(),
+            report_log: context.report_log.clone(),
+            listener: setting,
+        };
+        if let Some(udp) = udp {
+            let socket = tokio::net::UdpSocket::from_std(udp).map_err(StartError::Run)?;
+            actix_rt::spawn(sockets.track_future(serve_datagrams(socket, gate.clone())));
+        }
+        let (connections, sockets) = (connections.clone(), sockets.clone());
+        let served = move || {
+            let (connections, sockets, gate) = (connections.clone(), sockets.clone(), gate.clone());
+            fn_service(move |stream: TcpStream| {
+                let admitted = connections.admit(stream);
+                if let Ok((connection, ..)) = admitted {
+                    actix_rt::spawn(sockets.track_future(serve(connection, gate.clone())));
+                }
+                ready(Ok::<(), std::convert::Infallible>(()))
+            })
+        };
+        server = server.listen(setting.protocol.as_str(), tcp, served).map_err(StartError::Run)?;
+        tracing::info!(listener = %setting, "devices may report");
+    }
+    Ok(server)
+}

@@ -1,0 +1,127 @@
+//! The types of events that webhooks are sent, and patterns of them.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use waypost_actors::model::{Change, ChangeKind, ChangedResource};
+use waypost_actors::tracking::RecordKind;
+
+use super::members::Read;
+use super::nearest::nearest;
+
+/// The type of the event that tries a webhook out.
+pub const TEST: &str = "webhook.test";
+/// Most patterns of one webhook.
+pub const MAX_PATTERNS: usize = 50;
+
+/// The types that a webhook is sent: whole ones, `geofence.*` for all that begin so, `*` for all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EventTypes(Vec<String>);
+
+impl EventTypes {
+    /// Whether a type is among them.
+    #[must_use]
+    pub fn matches(&self, event_type: &str) -> bool {
+        self.0.iter().any(|pattern| is_match(pattern, event_type))
+    }
+}
+
+fn is_match(pattern: &str, event_type: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(prefix) => event_type.starts_with(prefix),
+        None => pattern == event_type,
+    }
+}
+
+/// The type of a record.
+#[must_use]
+pub const fn of_record(kind: RecordKind) -> &'static str {
+    match kind {
+        RecordKind::Entry => "geofence.entry",
+        RecordKind::Exit => "geofence.exit",
+        RecordKind::Dwell => "geofence.dwell",
+        RecordKind::Refuel => "fuel.refuel",
+        RecordKind::Drain => "fuel.drain",
+        RecordKind::Overspeed => "vehicle.overspeed",
+    }
+}
+
+/// The type of a change of master data.
+#[must_use]
+pub fn of_change(change: &Change) -> String {
+    named(change.resource, change.kind)
+}
+
+fn named(resource: ChangedResource, kind: ChangeKind) -> String {
+    format!("change.{}.{}", resource.as_str(), kind.as_str())
+}
+
+/// Every type there is.
+static TYPES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let records = RecordKind::WORDS.iter().map(|(_, kind)| of_record(*kind).to_owned());
+    let kinds = || ChangeKind::WORDS.iter().map(|(_, kind)| *kind);
+    let changes = ChangedResource::WORDS
+        .iter()
+        .flat_map(|(_, resource)| kinds().map(move |kind| named(*resource, kind)));
+    records.chain(changes).collect()
+});
+
+/// Reads a list of patterns, each of which must match a type that there is.
+pub fn event_types(value: &Value) -> Read<EventTypes> {
+    let wrong = || ("type", "a list of 1 to 50 event types".to_owned());
+    let items =
+        value.as_array().filter(|items| (1..=MAX_PATTERNS).contains(&items.len())).ok_or_else(wrong)?;
+    let patterns: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
+    let patterns = patterns.ok_or_else(wrong)?;
+    for pattern in &patterns {
+        let is_whole = !pattern.contains('*') || *pattern == "*" || pattern.ends_with(".*");
+        if !is_whole || !TYPES.iter().any(|known| is_match(pattern, known)) {
+            let known = nearest(pattern, TYPES.iter().map(String::as_str)).unwrap_or("geofence.entry");
+            return Err((
+                "value",
+                format!(
+                    "a list of event types, or of beginnings such as geofence.*; no type is called {pattern:?}, did you mean {known}?"
+                ),
+            ));
+        }
+    }
+    let mut read: Vec<String> = patterns.into_iter().map(str::to_owned).collect();
+    read.sort();
+    read.dedup();
+    Ok(EventTypes(read))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_beginning_with_a_star_matches_all_that_begin_so() {
+        let types = event_types(&json!(["geofence.*", "fuel.refuel"])).unwrap();
+        assert!(types.matches("geofence.entry") && types.matches("fuel.refuel"));
+        assert!(!types.matches("fuel.drain") && !types.matches("change.geofence.updated"));
+        let all = event_types(&json!(["*"])).unwrap();
+        assert!(TYPES.iter().all(|known| all.matches(known)));
+        assert!(event_types(&json!(["change.vehicle.*"])).unwrap().matches("change.vehicle.deleted"));
+    }
+
+    #[test]
+    fn what_matches_nothing_is_refused() {
+        for wrong in [
+            json!([]),
+            json!("*"),
+            json!(["geofence.entri"]),
+            json!(["geo*"]),
+            json!(["*.entry"]),
+            json!([1]),
+        ] {
+            assert!(event_types(&wrong).is_err(), "{wrong}");
+        }
+        let (_, must) = event_types(&json!(["geofence.entri"])).unwrap_err();
+        assert!(must.ends_with("did you mean geofence.entry?"), "{must}");
+    }
+}

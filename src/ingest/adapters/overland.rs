@@ -1,0 +1,123 @@
+//! Overland (iOS): batches of GeoJSON features; also Colota's template of it. Speeds are m/s, −1 is "not known".
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::Value;
+use waypost_actors::tracking::Reported;
+
+use super::adapter::Adapter;
+use super::parsed::{Message, Parsed, Request, Words, bad};
+use super::shape::Shape;
+use super::units::{KMH_PER_METER_PER_SECOND, accuracy_meters};
+use super::{instant, json};
+use crate::ingest::decode::{BadFrame, BadItem, Item};
+
+pub(super) const ADAPTER: Adapter = Adapter {
+    name: "overland",
+    // 1,000 features of some 600 bytes, three times over.
+    body_bytes: 2 * 1024 * 1024,
+    is_meant: |_, shape| matches!(shape, Shape::Object(members) if members.locations.is_some()),
+    parse,
+    // Only this very body clears the app's cache.
+    kept: |_| Words::json(r#"{"result":"ok"}"#),
+};
+
+#[derive(Deserialize)]
+struct Batch<'a> {
+    #[serde(borrow)]
+    locations: json::List<'a>,
+}
+
+#[derive(Deserialize)]
+struct Feature {
+    geometry: Option<Geometry>,
+    properties: Properties,
+}
+
+#[derive(Deserialize)]
+struct Geometry {
+    coordinates: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct Properties {
+    #[serde(default, deserialize_with = "json::text")]
+    timestamp: Option<String>,
+    /// Of events that are no fixes: a visit, the app's start.
+    #[serde(default, deserialize_with = "json::text")]
+    action: Option<String>,
+    /// `trip`, for the summary of one.
+    #[serde(default, rename = "type", deserialize_with = "json::text")]
+    kind: Option<String>,
+    #[serde(default, deserialize_with = "json::text")]
+    device_id: Option<String>,
+    #[serde(default, deserialize_with = "json::number")]
+    speed: Option<f64>,
+    #[serde(default, deserialize_with = "json::number")]
+    course: Option<f64>,
+    #[serde(default, deserialize_with = "json::number")]
+    altitude: Option<f64>,
+    #[serde(default, deserialize_with = "json::number")]
+    vertical_accuracy: Option<f64>,
+    #[serde(default, deserialize_with = "json::number")]
+    horizontal_accuracy: Option<f64>,
+}
+
+fn parse(request: &Request) -> Result<Parsed<'_>, BadFrame> {
+    let batch: Batch<'_> = json::read(&request.body)?;
+    let mut parsed = Parsed::default();
+    batch.locations.0.iter().for_each(|feature| parsed.add(message(feature.get())));
+    Ok(parsed)
+}
+
+fn message(feature: &str) -> Result<Message<'static>, BadItem> {
+    let feature: Feature = serde_json::from_str(feature).map_err(|error| bad(error.to_string()))?;
+    let sent = feature.properties;
+    let tracker = sent.device_id.map(Cow::Owned);
+    if sent.action.is_some() || sent.kind.as_deref() == Some("trip") {
+        return Ok(Message::Contact(tracker));
+    }
+    let coordinates = feature.geometry.map(|geometry| geometry.coordinates).unwrap_or_default();
+    let number = |index: usize| coordinates.get(index).and_then(Value::as_f64);
+    let (Some(longitude), Some(latitude)) = (number(0), number(1)) else {
+        return Err(bad("geometry.coordinates are not two numbers"));
+    };
+    let reported = Reported {
+        latitude,
+        longitude,
+        speed_kmh: sent.speed.map(|speed| speed * KMH_PER_METER_PER_SECOND),
+        heading_degrees: sent.course,
+        altitude_meters: sent.altitude.filter(|_| sent.vertical_accuracy.is_none_or(|meters| meters >= 0.0)),
+        accuracy_meters: accuracy_meters(sent.horizontal_accuracy),
+        ..Reported::default()
+    };
+    let recorded_at = instant::text(sent.timestamp.as_deref().unwrap_or_default());
+    Ok(Message::Position(Box::new(Item { seq: None, tracker, recorded_at, reported })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_feature_costs_only_itself_and_what_is_no_fix_is_passed_over() {
+        let request = Request::of(
+            r#"{"locations":[
+                {"geometry":{"coordinates":[-122.03,37.33]},"properties":{"timestamp":"2015-10-01T08:00:00-0700","altitude":0,
+                 "speed":4,"course":-1,"horizontal_accuracy":30,"vertical_accuracy":-1,"device_id":"bus7"}},
+                {"geometry":{"coordinates":[1]},"properties":{}},
+                7,
+                {"geometry":null,"properties":{"action":"visit","device_id":"bus7"}},
+                {"geometry":{"coordinates":[1,2]},"properties":{"type":"trip"}}],"current":{},"trip":{}}"#,
+        );
+        let parsed = parse(&request).unwrap();
+        assert_eq!((parsed.items.len(), parsed.contacts.len()), (3, 2));
+        let item = parsed.items[0].as_ref().unwrap();
+        assert_eq!(item.recorded_at.as_ref().unwrap().to_string(), "2015-10-01T15:00:00.000Z");
+        let reported = item.reported;
+        assert_eq!((reported.latitude, reported.longitude), (37.33, -122.03));
+        assert_eq!((reported.speed_kmh, reported.altitude_meters), (Some(14.4), None));
+        assert!(parsed.items[1].is_err() && parsed.items[2].is_err());
+    }
+}

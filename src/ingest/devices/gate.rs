@@ -1,0 +1,116 @@
+//! Who may report at a listener: the trackers of its organization, by the name that the device gives.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+use waypost_actors::live::Live;
+
+use super::inbox::Inbox;
+use super::message::Message;
+use super::protocols::dialect;
+use crate::auth::{Auth, AuthError, TrackerCredential};
+use crate::config::DeviceListener;
+use crate::connections::Connection;
+use crate::ingest::decode::{BadItem, Item};
+use crate::ingest::pending;
+use crate::report_log::ReportLog;
+use crate::sessions::{Sessions, TrackerSession};
+
+/// A device has to name itself within this.
+const NAMED_WITHIN: Duration = Duration::from_secs(30);
+/// A device that may not report waits this long for its refusal. Together with the bound on connections of one
+/// address that keep the server waiting, this is how many names a stranger may try.
+const REFUSED_AFTER: Duration = Duration::from_secs(5);
+
+/// What the connections of a listener share.
+#[derive(Clone)]
+pub struct Gate {
+    /// Finds trackers.
+    pub auth: Arc<Auth>,
+    /// The live core.
+    pub live: Live,
+    /// Open sockets.
+    pub sessions: Sessions,
+    /// When devices were heard, and what was refused of them.
+    pub report_log: ReportLog,
+    /// Protocol and organization.
+    pub listener: DeviceListener,
+}
+
+/// A device that may report, and what it messages so far.
+pub(super) struct Admitted {
+    pub(super) tracker: Arc<TrackerCredential>,
+    pub(super) open: TrackerSession,
+    pub(super) inbox: Inbox,
+    pub(super) messages: Vec<Message>,
+}
+
+impl Gate {
+    /// Waits until the device has named itself. `None` if it does not, or may not report; it was told then.
+    pub(super) async fn admit(&self, connection: &mut Connection) -> Option<Admitted> {
+        let mut inbox = Inbox::new(dialect(self.listener.protocol));
+        let (name, first) = timeout(NAMED_WITHIN, self.named(connection, &mut inbox)).await.ok()??;
+        match self.find(&name).await {
+            Ok(Some((tracker, open))) => Some(Admitted { tracker, open, inbox, messages: vec![first] }),
+            Ok(None) => {
+                tracing::debug!(listener = %self.listener, device = name, "a device that may not report");
+                self.keep_pending(&name, &first.items);
+                refuse(connection, inbox.refusal()).await;
+                None
+            }
+            // It hears nothing, and connects again.
+            Err(error) => {
+                tracing::warn!(%error, "devices cannot be looked up");
+                None
+            }
+        }
+    }
+
+    /// Keeps what a device says that is no tracker of the listener's organization, for whoever makes it one.
+    pub(super) fn keep_pending(&self, name: &str, items: &[Result<Item<'static>, BadItem>]) {
+        let DeviceListener { protocol, organization, .. } = self.listener;
+        let device = (name, protocol.as_str());
+        pending::keep(&self.report_log, organization, device, items.iter().flatten(), self.live.now());
+    }
+
+    async fn named(&self, connection: &mut Connection, inbox: &mut Inbox) -> Option<(String, Message)> {
+        let mut scratch = [0; 512];
+        loop {
+            while let Some(mut message) = inbox.take(self.live.now()).ok()? {
+                // What comes before the name is nobody's.
+                if let Some(name) = message.device.take() {
+                    return Some((name, message));
+                }
+            }
+            match connection.read(&mut scratch).await {
+                Ok(count) if count > 0 => inbox.hear(&scratch[..count]),
+                _ => return None,
+            }
+        }
+    }
+
+    /// The tracker, and its session among the open ones.
+    async fn find(&self, name: &str) -> Result<Option<(Arc<TrackerCredential>, TrackerSession)>, AuthError> {
+        let organization = self.listener.organization;
+        let looked_up_at = self.sessions.revocations();
+        let Some(tracker) = self.auth.device(organization, name).await? else { return Ok(None) };
+        let open = self.sessions.open(tracker.tracker_id, organization);
+        if self.sessions.revocations() == looked_up_at {
+            return Ok(Some((tracker, open)));
+        }
+        // Whoever took the right away meanwhile found no session to end.
+        Ok(self.auth.device(organization, name).await?.map(|tracker| (tracker, open)))
+    }
+}
+
+/// Tells a device that it may not report, after a while in which nothing that it says is heard.
+async fn refuse(connection: &mut Connection, refusal: &[u8]) {
+    let mut scratch = [0; 512];
+    let unheard = async { while connection.read(&mut scratch).await.is_ok_and(|count| count > 0) {} };
+    // Without an answer the device is gone, or its connection was taken to make room.
+    if timeout(REFUSED_AFTER, unheard).await.is_err() {
+        let _gone = timeout(REFUSED_AFTER, connection.write_all(refusal)).await;
+    }
+}

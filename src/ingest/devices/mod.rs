@@ -1,0 +1,23 @@
+//! Hardware trackers, which speak protocols of their own over TCP or UDP and name themselves by their IMEI.
+//!
+//! A decoder (`message.rs` has its form) is pure: it cuts messages out of the bytes of a connection and says what each
+//! of them means and what the device is answered once that is stored. It knows no socket, no clock, no store.
+//! `inbox.rs` holds the bytes of a message that is still incomplete. [`Gate`] finds the tracker that a device says it
+//! is, and [`serve`] its connection, on which nothing is answered before its commit.
+
+mod datagrams;
+mod gate;
+mod gt06;
+mod h02;
+mod inbox;
+mod message;
+mod protocols;
+mod queclink;
+mod session;
+mod teltonika;
+#[cfg(test)]
+mod tests;
+
+pub use datagrams::serve_datagrams;
+pub use gate::Gate;
+pub use session::serve;

@@ -1,0 +1,201 @@
+//! One device's connection, from its name to its end. What was read is answered after its commit, and nothing is read
+//! meanwhile: the device waits in its own memory.
+
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep_until, timeout};
+use waypost_actors::ports::Counts;
+
+use super::gate::{Admitted, Gate};
+use super::inbox::Inbox;
+use super::message::Message;
+use crate::auth::Reports;
+use crate::connections::Connection;
+use crate::ingest::decode::{BadItem, Item};
+use crate::ingest::protocol::MAX_ITEMS;
+use crate::ingest::{Intake, Rejected};
+use crate::report_log::Tally;
+use crate::sessions::{End, KeepDays, News, TrackerSession};
+
+/// A device that says nothing for this long is gone: those that sleep say something at least every hour.
+const SILENT_FOR: Duration = Duration::from_secs(2 * 3_600);
+/// A message that has begun must be complete within this.
+const COMPLETE_WITHIN: Duration = Duration::from_secs(60);
+/// A device that takes no answer for this long is gone.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(30);
+/// How long a stopping server waits for the commit of what it has read.
+const LAST_ANSWER_WITHIN: Duration = Duration::from_secs(3);
+/// Damaged messages one after the other, until the device had better connect anew.
+const DAMAGED: u32 = 5;
+/// Bytes read at a time.
+const READ_BYTES: usize = 2 * 1024;
+
+/// The connection is over.
+struct Over;
+
+struct Session {
+    stream: TcpStream,
+    gate: Gate,
+    inbox: Inbox,
+    intake: Intake,
+    device: String,
+    damaged: u32,
+}
+
+/// Serves a connection until it ends.
+pub async fn serve(mut connection: Connection, gate: Gate) {
+    let mut stopping = gate.sessions.stopping();
+    let admitted = tokio::select! {
+        // In a box: a connection that waits has no room for what it needed at its beginning.
+        admitted = Box::pin(gate.admit(&mut connection)) => admitted,
+        _ = stopping.wait_for(Option::is_some) => None,
+    };
+    let Some(Admitted { tracker, mut open, inbox, messages }) = admitted else { return };
+    let (stream, seat) = connection.into_parts();
+    let device = tracker.unique_id.clone();
+    let intake = Intake::new(gate.live.clone(), Reports::Own(tracker), gate.report_log.clone());
+    let intake = intake.item_by_item().for_long().by(gate.listener.protocol.as_str());
+    let mut session = Session { stream, gate, inbox, intake, device, damaged: 0 };
+    let _over = session.run(&mut open, messages).await;
+    drop(seat);
+}
+
+impl Session {
+    async fn run(&mut self, open: &mut TrackerSession, mut messages: Vec<Message>) -> Result<(), Over> {
+        loop {
+            // What came before something unreadable is stored all the same.
+            let gathered = self.gather(&mut messages);
+            if messages.is_empty() {
+                gathered?;
+                self.listen(open).await?;
+            } else {
+                Box::pin(self.store_and_answer(open, std::mem::take(&mut messages))).await?;
+                gathered?;
+            }
+        }
+    }
+
+    /// Takes what was read, up to a batch.
+    fn gather(&mut self, messages: &mut Vec<Message>) -> Result<(), Over> {
+        let mut items: usize = messages.iter().map(|message| message.items.len()).sum();
+        while items < MAX_ITEMS {
+            let Some(message) = self.inbox.take(self.gate.live.now()).map_err(|_| Over)? else { break };
+            // A connection is one device's.
+            if message.device.as_ref().is_some_and(|name| *name != self.device) {
+                return Err(Over);
+            }
+            self.damaged = if message.is_damaged { self.damaged + 1 } else { 0 };
+            if self.damaged > DAMAGED {
+                return Err(Over);
+            }
+            items += message.items.len();
+            messages.push(message);
+        }
+        Ok(())
+    }
+
+    /// Waits until there is something to read, and reads it.
+    async fn listen(&mut self, open: &mut TrackerSession) -> Result<(), Over> {
+        let patience = if self.inbox.is_begun() { COMPLETE_WITHIN } else { SILENT_FOR };
+        let deadline = Instant::now() + patience;
+        loop {
+            tokio::select! {
+                news = open.news() => self.heed(news)?,
+                () = sleep_until(deadline) => return Err(Over),
+                readable = self.stream.readable() => {
+                    readable.map_err(|_| Over)?;
+                    if self.read()? {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    fn heed(&mut self, news: News) -> Result<(), Over> {
+        match news {
+            News::End(_) => Err(Over),
+            // Hardware is configured by other means.
+            News::Config(_) => Ok(()),
+            News::KeepDays(KeepDays(days)) => {
+                self.intake.keep_positions(days);
+                Ok(())
+            }
+        }
+    }
+
+    fn read(&mut self) -> Result<bool, Over> {
+        let mut bytes = [0; READ_BYTES];
+        match self.stream.try_read(&mut bytes) {
+            Ok(0) => Err(Over),
+            Ok(count) => {
+                self.inbox.hear(&bytes[..count]);
+                Ok(true)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(_) => Err(Over),
+        }
+    }
+
+    /// Stores what messages say, however long the store is away, then answers them.
+    async fn store_and_answer(
+        &mut self,
+        open: &mut TrackerSession,
+        messages: Vec<Message>,
+    ) -> Result<(), Over> {
+        let (mut items, mut answers) = (Vec::new(), Vec::new());
+        for message in messages {
+            items.extend(message.items);
+            answers.extend(message.answer);
+        }
+        let mut tally = Tally::default();
+        let mut rejected = Vec::new();
+        if items.is_empty() {
+            // A heartbeat: no look-up, since the device is known.
+            self.intake.hear(&[None]).await.map_err(|_| Over)?;
+            tally.contacts = 1;
+        } else {
+            let counts;
+            (counts, rejected) = self.store(open, items).await?;
+            (tally.stored, tally.duplicates) = (counts.stored, counts.duplicates);
+        }
+        self.intake.note(tally, rejected, &[]);
+        if !answers.is_empty() {
+            let written = timeout(WRITTEN_WITHIN, self.stream.write_all(&answers)).await;
+            written.map_err(|_| Over)?.map_err(|_| Over)?;
+        }
+        Ok(())
+    }
+
+    async fn store(
+        &mut self,
+        open: &mut TrackerSession,
+        items: Vec<Result<Item<'static>, BadItem>>,
+    ) -> Result<(Counts, Vec<Rejected>), Over> {
+        let mut keep_days = None;
+        let ended = {
+            let mut stored = std::pin::pin!(self.intake.store(&[], items));
+            loop {
+                tokio::select! {
+                    stored = &mut stored => break stored.map_err(|_| Over),
+                    news = open.news() => match news {
+                        News::End(End::Restarting) => {
+                            let last = timeout(LAST_ANSWER_WITHIN, &mut stored).await;
+                            break last.map_err(|_| Over)?.map_err(|_| Over);
+                        }
+                        News::End(_) => break Err(Over),
+                        News::KeepDays(days) => keep_days = Some(days),
+                        News::Config(_) => {}
+                    },
+                }
+            }
+        };
+        if let Some(KeepDays(days)) = keep_days {
+            self.intake.keep_positions(days);
+        }
+        ended
+    }
+}

@@ -1,0 +1,167 @@
+//! Teltonika, codecs 8, 8 Extended and 16, over TCP and UDP. The framing is `nom-teltonika`'s; what the IO elements
+//! mean is said here. An answer counts the records, and makes the device forget them.
+//!
+//! Units: km/h, metres, 10⁻⁷ degrees, milliseconds since 1970. Zero satellites say that the coordinates are the last
+//! known place or zeros, so such a record is no position.
+
+use nom_teltonika::decoder::{
+    DecodeFrameError, DecodeImeiError, FrameError, take_datagram, take_frame, take_imei,
+};
+use nom_teltonika::encoder::{encode_avl_ack, encode_avl_nack, encode_imei_approval, encode_udp_ack};
+use nom_teltonika::protocol::{AvlPacketView, AvlRecordView, DatagramIds, FrameView, IoValueView};
+use waypost_actors::model::{FuelReading, Timestamp};
+use waypost_actors::tracking::Reported;
+
+use super::message::{Dialect, MAX_NAME, Message, Step, item, name};
+use crate::ingest::decode::{BadItem, Item};
+
+/// Bytes of the longest frame; the crate refuses a header that announces more.
+const LONGEST: usize = 65_535;
+/// Devices send it now and then to keep the connection open.
+const KEEP_ALIVE: u8 = 0xff;
+/// Bytes of the length before the IMEI.
+const PREFIX: usize = 2;
+
+/// A device's connection: first its IMEI, then frames of records.
+#[derive(Debug, Default)]
+pub(super) struct Teltonika {
+    is_greeted: bool,
+}
+
+impl Dialect for Teltonika {
+    fn longest(&self) -> usize {
+        if self.is_greeted { LONGEST } else { PREFIX + MAX_NAME }
+    }
+
+    fn step(&mut self, bytes: &[u8], _now: Timestamp) -> Step {
+        if !self.is_greeted {
+            return self.greet(bytes);
+        }
+        if bytes.first() == Some(&KEEP_ALIVE) {
+            return Step::Skip(1);
+        }
+        let mut rest = bytes;
+        let taken = take_frame(&mut rest);
+        let length = bytes.len() - rest.len();
+        match taken {
+            Ok(FrameView::Avl(packet)) => Step::Message(length, records(packet)),
+            // The answer to a command, which is none of ours.
+            Ok(_) => Step::Skip(length),
+            Err(DecodeFrameError::Incomplete { .. }) => Step::More,
+            // A command's answer again, or a codec of devices that are long out of use.
+            Err(DecodeFrameError::InvalidFrame {
+                len,
+                reason: FrameError::UnsupportedCodec(_) | FrameError::Gprs(_),
+            }) => Step::Skip(len),
+            Err(DecodeFrameError::InvalidFrame { len, .. }) => {
+                let answer = encode_avl_nack().to_vec();
+                Step::Message(len, Message { answer, is_damaged: true, ..Message::default() })
+            }
+            Err(DecodeFrameError::InvalidHeader(_)) => Step::Broken,
+        }
+    }
+
+    fn refusal(&self) -> &'static [u8] {
+        const REFUSED: [u8; 1] = encode_imei_approval(false);
+        &REFUSED
+    }
+}
+
+impl Teltonika {
+    fn greet(&mut self, bytes: &[u8]) -> Step {
+        if bytes.first().is_some_and(|byte| *byte != 0) || bytes.get(1) == Some(&0) {
+            return Step::Broken;
+        }
+        let mut rest = bytes;
+        match take_imei(&mut rest) {
+            Ok(imei) => match name(&imei) {
+                Some(device) => {
+                    self.is_greeted = true;
+                    let answer = encode_imei_approval(true).to_vec();
+                    let greeting = Message { device: Some(device), answer, ..Message::default() };
+                    Step::Message(bytes.len() - rest.len(), greeting)
+                }
+                None => Step::Broken,
+            },
+            Err(DecodeImeiError::Incomplete { .. }) => Step::More,
+            Err(DecodeImeiError::NotAscii(_)) => Step::Broken,
+        }
+    }
+}
+
+fn records(packet: AvlPacketView<'_>) -> Message {
+    let count = packet.records().len() as u32;
+    Message { items: items(packet), answer: encode_avl_ack(count).to_vec(), ..Message::default() }
+}
+
+fn items(packet: AvlPacketView<'_>) -> Vec<Result<Item<'static>, BadItem>> {
+    packet.records().filter(|record| record.gps().satellites > 0).map(position).collect()
+}
+
+fn position(record: AvlRecordView<'_>) -> Result<Item<'static>, BadItem> {
+    let (gps, millis) = (record.gps(), u64::from(record.timestamp()));
+    let recorded_at = i64::try_from(millis).ok().and_then(|millis| Timestamp::from_millis(millis).ok());
+    let mut reported = Reported {
+        latitude: f64::from(gps.latitude_raw) / 1e7,
+        longitude: f64::from(gps.longitude_raw) / 1e7,
+        speed_kmh: Some(f64::from(gps.speed_kph)),
+        heading_degrees: (gps.angle_degrees <= 360).then(|| f64::from(gps.angle_degrees)),
+        // Two's complement, which the crate reads as unsigned.
+        altitude_meters: Some(f64::from(gps.altitude_meters.cast_signed())),
+        ..Reported::default()
+    };
+    for element in record.io_elements() {
+        read_io(&mut reported, u16::from(element.id()), element.value());
+    }
+    item(
+        recorded_at.ok_or_else(|| format!("recordedAt {millis} is out of range: milliseconds since 1970")),
+        reported,
+    )
+}
+
+fn read_io(reported: &mut Reported, id: u16, value: IoValueView<'_>) {
+    match (id, value) {
+        (239, IoValueView::U8(on)) => reported.ignition = Some(on > 0),
+        (16, IoValueView::U32(meters)) => reported.odometer_km = Some(f64::from(meters) / 1e3),
+        (12, IoValueView::U32(milliliters)) => reported.fuel_cumulative = Some(f64::from(milliliters) / 1e3),
+        (84, IoValueView::U16(deciliters)) if reported.fuel.is_none() => {
+            reported.fuel = Some(FuelReading::Liters(f64::from(deciliters) / 10.0));
+        }
+        (89, IoValueView::U8(percent)) if percent <= 100 => {
+            reported.fuel = Some(FuelReading::Percent(f64::from(percent)));
+        }
+        _ => {}
+    }
+}
+
+/// A datagram of records, with all that its answer needs.
+#[derive(Clone, Debug)]
+pub(super) struct Datagram {
+    /// Who sends it.
+    pub(super) device: String,
+    /// Its positions.
+    pub(super) items: Vec<Result<Item<'static>, BadItem>>,
+    ids: DatagramIds,
+    records: u8,
+}
+
+impl Datagram {
+    /// Says that all its records are stored, or refused for good.
+    #[must_use]
+    pub(super) fn answer(&self) -> [u8; 7] {
+        encode_udp_ack(self.ids, self.records)
+    }
+}
+
+/// Reads one datagram; `None` for anything else, which is not answered.
+#[must_use]
+pub(super) fn datagram(bytes: &[u8]) -> Option<Datagram> {
+    let mut rest = bytes;
+    let view = take_datagram(&mut rest).ok()?;
+    Some(Datagram {
+        device: name(&view.imei())?,
+        items: items(view.packet()),
+        ids: view.ids(),
+        records: u8::try_from(view.packet().records().len()).ok()?,
+    })
+}

@@ -1,0 +1,84 @@
+//! Messages that are stored together, so that many devices share a commit.
+
+use std::borrow::Cow;
+
+use waypost_actors::live::LiveError;
+use waypost_actors::model::Timestamp;
+
+use super::message::{Message, parse, request};
+use crate::config::MqttBroker;
+use crate::ingest::adapters::{self, Request};
+use crate::ingest::decode::{BadFrame, BadItem, Item};
+use crate::ingest::protocol::MAX_ITEMS;
+use crate::ingest::{Intake, Rejected};
+use crate::report_log::Tally;
+
+/// What some messages say.
+#[derive(Default)]
+pub(super) struct Batch {
+    requests: Vec<Request>,
+    items: Vec<Result<Item<'static>, BadItem>>,
+    /// The message of each item.
+    from: Vec<usize>,
+    contacts: Vec<Option<Cow<'static, str>>>,
+    /// Messages that cannot be read.
+    unreadable: Vec<(usize, String)>,
+}
+
+impl Batch {
+    pub(super) fn read(broker: &MqttBroker, messages: &[Message], now: Timestamp) -> Self {
+        let mut batch = Self::default();
+        let Some(adapter) = adapters::named(broker.payload.as_str()) else { return batch };
+        for (at, Message { publish, .. }) in messages.iter().enumerate() {
+            let request = request(broker, &publish.topic, publish.payload.clone(), now);
+            match parse(adapter, &request) {
+                Ok(parsed) => {
+                    batch.from.resize(batch.from.len() + parsed.items.len(), at);
+                    batch.items.extend(parsed.items);
+                    batch.contacts.extend(parsed.contacts);
+                }
+                Err(BadFrame(detail)) => batch.unreadable.push((at, detail)),
+            }
+            batch.requests.push(request);
+        }
+        // Whoever sends what cannot be read is heard all the same, where the topic says who that is.
+        let bad = batch.items.iter().zip(&batch.from).filter(|(item, _)| item.is_err()).map(|(_, at)| *at);
+        let bad: Vec<usize> = bad.chain(batch.unreadable.iter().map(|(at, _)| *at)).collect();
+        batch
+            .contacts
+            .extend(bad.into_iter().filter_map(|at| name(&batch.requests[at])).map(|name| Some(name.into())));
+        batch
+    }
+
+    /// Stores everything, however long the store is away, and keeps what is refused for good.
+    pub(super) async fn store(self, intake: &mut Intake) -> Result<(), LiveError> {
+        let Self { requests, items, from, contacts, unreadable } = self;
+        intake.store(&contacts, Vec::new()).await?;
+        let mut tally = Tally { contacts: contacts.len() as u64, ..Tally::default() };
+        let unreadable = unreadable.into_iter().map(|(at, detail)| {
+            (at, Rejected { seq: None, index: 0, code: "unreadable", detail, tracker: None })
+        });
+        let mut rejected: Vec<(usize, Rejected)> = unreadable.collect();
+        // In slices for which there is always room at once.
+        for (slice, from) in items.chunks(MAX_ITEMS).zip(from.chunks(MAX_ITEMS)) {
+            let (counts, refused) = intake.store(&[], slice.to_vec()).await?;
+            tally.stored += counts.stored;
+            tally.duplicates += counts.duplicates;
+            rejected
+                .extend(refused.into_iter().filter_map(|refused| Some((*from.get(refused.index)?, refused))));
+        }
+        intake.note(tally, Vec::new(), &[]);
+        for (at, mut refused) in rejected {
+            let whose = || intake.whose(&name(&requests[at])?);
+            refused.tracker = refused.tracker.or_else(whose);
+            intake.note(Tally::default(), vec![refused], &requests[at].raw());
+        }
+        Ok(())
+    }
+}
+
+/// The device as the topic names it.
+fn name(request: &Request) -> Option<String> {
+    let (user, device) = request.limit_names.as_ref()?;
+    Some(format!("{user}/{device}"))
+}

@@ -1,0 +1,70 @@
+//! Devices that reported for an organization and are no trackers of it yet. Whoever makes a tracker of one, in a vehicle, gives
+//! that vehicle what the device had sent.
+
+use super::error::OpError;
+use super::scoped::Scoped;
+use super::tracker_reports::save;
+use crate::auth::{Action, AuthError};
+use crate::context::Context;
+use crate::domain::paging::{Page, PageRequest, Sort};
+use crate::domain::pending_tracker::PendingTracker;
+pub use crate::store::pending_tracker::SORT_KEYS;
+use crate::store::pending_tracker::{self, Accepted};
+use crate::store::sql::SqlError;
+use waypost_actors::live::LiveError;
+use waypost_actors::model::{OrganizationId, Timestamp};
+
+/// A change of a tracker or its vehicle is known everywhere after this.
+const SETTLED_SECONDS: f64 = 60.0;
+
+/// Why kept fixes could not be taken. They stay, and are tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum NotTaken {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] SqlError),
+    /// The tracker could not be looked up.
+    #[error(transparent)]
+    Tracker(#[from] AuthError),
+    /// The live core refused.
+    #[error(transparent)]
+    Live(#[from] LiveError),
+}
+
+/// A page of an organization's.
+pub async fn list_pending_trackers(
+    context: &Context,
+    by: &Scoped,
+    sort: &Sort,
+    page: PageRequest,
+) -> Result<Page<PendingTracker>, OpError> {
+    let scope = by.scope(context, Action::ReadTrackers).await?;
+    save(context, false).await?;
+    Ok(pending_tracker::list(&context.db, &scope, sort, page).await?)
+}
+
+/// Reports the kept fixes of devices that are trackers in a vehicle by now, then forgets the devices. Doing it twice stores
+/// nothing twice.
+pub async fn take_kept(context: &Context) -> Result<(), NotTaken> {
+    for device in pending_tracker::accepted(&context.db).await? {
+        take(context, &device).await?;
+    }
+    Ok(())
+}
+
+async fn take(context: &Context, device: &Accepted) -> Result<(), NotTaken> {
+    let organization = OrganizationId(device.organization_id);
+    let Some(tracker) = context.auth.device(organization, &device.unique_id).await? else { return Ok(()) };
+    let fixes = pending_tracker::fixes(context.db.read(), device).await?;
+    let installed = fixes.into_iter().filter_map(|fix| Some((tracker.vehicle_at(fix.recorded_at)?, fix)));
+    let report: Vec<_> = installed.collect();
+    if !report.is_empty() {
+        let outcome = context.live.reporter().report_all(report).await?.outcome().await?;
+        // A vehicle made just now may not be known to the live core yet.
+        let settled_at = Timestamp::from(device.updated_at).plus_seconds(SETTLED_SECONDS);
+        if !outcome.out_of_use.is_empty() && context.clock.now() < settled_at {
+            return Ok(());
+        }
+    }
+    Ok(pending_tracker::forget(&context.db, device).await?)
+}

@@ -1,0 +1,56 @@
+//! Where the vehicles of a fleet are now, from the live core's memory.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+use waypost_actors::live::VehicleView;
+use waypost_actors::model::VehicleId;
+
+use super::error::OpError;
+use super::listing::Listing;
+use super::live_filter::{Fleet, LiveFilter};
+use super::live_view::LiveVehicle;
+use super::scoped::Scoped;
+use crate::auth::Action;
+use crate::context::Context;
+use crate::domain::paging::{Slice, SliceRequest};
+
+/// The newest position of a vehicle.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VehiclePosition {
+    /// Which.
+    pub vehicle_id: VehicleId,
+    /// Where it is, and what it does.
+    #[serde(flatten)]
+    pub live: LiveVehicle,
+}
+
+/// The newest positions of the vehicles that ever had one, by the vehicle's id. `vehicles`: of these, if there are any.
+pub async fn list_newest(
+    context: &Context,
+    by: &Scoped,
+    vehicles: &[VehicleId],
+    filter: &LiveFilter,
+    request: &SliceRequest,
+) -> Result<Slice<VehiclePosition>, OpError> {
+    let scope = by.scope(context, Action::ReadLivePositions).await?;
+    filter.require(&by.caller)?;
+    let listing = Listing::new(context, format!("newest positions {}", scope.organization_id()), request);
+    let after: Option<VehicleId> = listing.after()?;
+    let fleet = Fleet::of(context, &scope).await?;
+    let sees = by.caller.sees();
+    let mut found: Vec<_> = fleet
+        .accepted(filter)
+        .filter(|(vehicle, state)| {
+            state.last.is_some()
+                && after.is_none_or(|after| *vehicle > after)
+                && (vehicles.is_empty() || vehicles.contains(vehicle))
+        })
+        .collect();
+    found.sort_unstable_by_key(|(vehicle, _)| *vehicle);
+    let shown = |(vehicle_id, state)| {
+        let view = Some(VehicleView::of(vehicle_id, state));
+        Some(VehiclePosition { vehicle_id, live: LiveVehicle::of(view, sees, &fleet.settings, fleet.now) })
+    };
+    Ok(listing.slice(found, |(vehicle, _)| *vehicle)?.filter_map(shown))
+}

@@ -1,0 +1,107 @@
+//! The log of changes of master data. An edit adds rows without a number in its own transaction; the writer numbers
+//! them in the order of records (`track/numbering.rs`), so that whoever reads by number skips none.
+
+use uuid::Uuid;
+use waypost_actors::model::{Change, ChangeKind, ChangedResource, OrganizationId, Timestamp};
+use waypost_actors::ports::MAX_NUMBERED;
+use waypost_actors::watch::Audience;
+
+use super::rows::{Column, Insert};
+use super::sql::{Db, On, Result, Tx};
+use super::time::Time;
+use crate::clock;
+
+/// A cursor older than this has expired. Seconds: 30 days.
+pub const CURSOR_SECONDS: f64 = 30.0 * 86_400.0;
+/// Changes are kept a day longer, for clock differences and slow transactions.
+const KEEP_SECONDS: f64 = CURSOR_SECONDS + 86_400.0;
+
+const COLUMNS: &str = "sequence, organization_id, resource, resource_id, kind, changed_at";
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    sequence: i64,
+    organization_id: Option<Uuid>,
+    #[sqlx(try_from = "String")]
+    resource: ChangedResource,
+    resource_id: Uuid,
+    #[sqlx(try_from = "String")]
+    kind: ChangeKind,
+    changed_at: Time,
+}
+
+impl From<Row> for Change {
+    fn from(row: Row) -> Self {
+        Self {
+            sequence: row.sequence,
+            organization_id: row.organization_id.map(OrganizationId),
+            resource: row.resource,
+            resource_id: row.resource_id,
+            kind: row.kind,
+            changed_at: row.changed_at.into(),
+        }
+    }
+}
+
+/// Adds changes, in their order; their numbers are not used. After the commit, have the live core number them.
+pub async fn insert(tx: &mut Tx, changes: &[Change]) -> Result<()> {
+    let rows = Insert {
+        into: "insert into change (id, organization_id, resource, resource_id, kind, changed_at)",
+        columns: vec![
+            // Ascending, so that they are numbered in this order.
+            Column::Uuid(changes.iter().map(|_| clock::new_id()).collect()),
+            Column::MaybeUuid(changes.iter().map(|change| change.organization_id.map(Uuid::from)).collect()),
+            Column::Text(changes.iter().map(|change| change.resource.as_str()).collect()),
+            Column::Uuid(changes.iter().map(|change| change.resource_id).collect()),
+            Column::Text(changes.iter().map(|change| change.kind.as_str()).collect()),
+            Column::Time(changes.iter().map(|change| Time(change.changed_at)).collect()),
+        ],
+        after: "",
+    };
+    rows.run(tx).await?;
+    Ok(())
+}
+
+/// The first changes that wait for their number, in the order in which they were made.
+pub(super) async fn waiting(on: On<'_>) -> Result<Vec<Uuid>> {
+    let select = "select id from change where sequence is null order by id limit ";
+    let rows: Vec<(Uuid,)> = on.sql(select).push_bind(MAX_NUMBERED as i64).all().await?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
+}
+
+/// Numbers changes from `first` on, in the order of their ids.
+pub(super) async fn number(on: On<'_>, ids: &[Uuid], first: i64) -> Result<Vec<Change>> {
+    let stmt = on.sql("update change set sequence = place - 1 + ").push_bind(first);
+    let stmt = stmt.push(
+        " from (select id as numbered_id, row_number() over (order by id) as place from change where id in (",
+    );
+    let stmt = stmt.push_each(ids, |stmt, id| stmt.push_bind(*id));
+    let stmt = stmt.push(")) as numbered where id = numbered_id returning ").push(COLUMNS);
+    let mut rows: Vec<Row> = stmt.all().await?;
+    rows.sort_by_key(|row| row.sequence);
+    Ok(rows.into_iter().map(Change::from).collect())
+}
+
+/// An audience's numbered changes, from a number on, at most `limit`; of each organization, or with those of the
+/// platform's own accounts, for everyone.
+pub async fn read(on: On<'_>, audience: Audience, from: i64, limit: i64) -> Result<Vec<Change>> {
+    let stmt = on.sql("select ").push(COLUMNS).push(" from change where shard = 0 and sequence >= ");
+    let mut stmt = stmt.push_bind(from);
+    if let Audience::Organization(organization) = audience {
+        stmt = stmt.push(" and organization_id = ").push_bind(organization.0);
+    }
+    let rows: Vec<Row> = stmt.push(" order by sequence limit ").push_bind(limit).all().await?;
+    Ok(rows.into_iter().map(Change::from).collect())
+}
+
+/// The next number of the log.
+pub async fn next_number(on: On<'_>) -> Result<i64> {
+    on.sql("select next_sequence from writer where name = 'main'").scalar().await
+}
+
+/// Deletes the oldest changes, at most `rows`, if they are too old to be kept; returns how many.
+pub async fn delete_old(db: &Db, now: Timestamp, rows: i64) -> Result<u64> {
+    let delete = "delete from change where changed_at < $1 and id in (select c.id from change c \
+        where c.shard = 0 and c.sequence is not null order by c.sequence limit $2)";
+    db.write().sql(delete).bind(Time(now.plus_seconds(-KEEP_SECONDS))).bind(rows).run().await
+}

@@ -1,0 +1,112 @@
+//! What happened since it was last saved: attempts, and how far webhooks got. Written together and a little at a time,
+//! because the writer of positions waits meanwhile; what a kill loses of it is delivered once more.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+
+use uuid::Uuid;
+
+use crate::domain::webhook::WebhookAttempt;
+use crate::store::sql::{Db, SqlError};
+use crate::store::webhook_attempt;
+use crate::store::webhook_delivery::{self, Progress};
+
+/// Attempts and webhooks per transaction.
+const TOGETHER: usize = 200;
+/// Attempts that may wait while the store is away; the oldest are lost then.
+const MOST_WAITING: usize = 20_000;
+/// After so many attempts, those that a webhook has too many are deleted.
+const TRIM_AFTER: usize = 20_000;
+/// Attempts deleted per transaction.
+const TRIM_ROWS: i64 = 500;
+
+/// What is to be saved.
+#[derive(Default)]
+pub(super) struct Book {
+    attempts: Vec<(Uuid, WebhookAttempt)>,
+    latest: HashMap<Uuid, Progress>,
+    saved: HashMap<Uuid, Progress>,
+    /// Webhooks whose progress is to be saved soon.
+    urgent: HashSet<Uuid>,
+    since_trim: usize,
+}
+
+/// A part of it.
+pub(super) struct Part {
+    attempts: Vec<(Uuid, WebhookAttempt)>,
+    progress: Vec<(Uuid, Progress)>,
+}
+
+impl Book {
+    /// How far a webhook got, if it was served before.
+    pub(super) fn progress(&self, webhook: Uuid) -> Option<Progress> {
+        self.latest.get(&webhook).copied()
+    }
+
+    /// Notes an attempt.
+    pub(super) fn add(&mut self, webhook: Uuid, attempt: WebhookAttempt) {
+        if self.attempts.len() >= MOST_WAITING {
+            self.attempts.drain(..TOGETHER);
+        }
+        self.attempts.push((webhook, attempt));
+    }
+
+    /// Notes how far a webhook got; `is_urgent` if it delivered something.
+    pub(super) fn reached(&mut self, webhook: Uuid, progress: Progress, is_urgent: bool) {
+        self.latest.insert(webhook, progress);
+        if is_urgent {
+            self.urgent.insert(webhook);
+        }
+    }
+
+    /// Forgets webhooks that are served no more.
+    pub(super) fn keep(&mut self, is_served: impl Fn(&Uuid) -> bool) {
+        self.latest.retain(|webhook, _| is_served(webhook));
+        self.saved.retain(|webhook, _| is_served(webhook));
+        self.urgent.retain(&is_served);
+    }
+
+    /// Makes everything urgent that is not saved.
+    pub(super) fn hurry(&mut self) {
+        let unsaved =
+            self.latest.iter().filter(|(webhook, progress)| self.saved.get(webhook) != Some(progress));
+        self.urgent.extend(unsaved.map(|(webhook, _)| *webhook));
+    }
+
+    fn take(&mut self) -> Option<Part> {
+        let attempts: Vec<_> = self.attempts.drain(..self.attempts.len().min(TOGETHER)).collect();
+        let webhooks: Vec<Uuid> = self.urgent.iter().take(TOGETHER).copied().collect();
+        let progress = webhooks.into_iter().filter_map(|webhook| {
+            self.urgent.remove(&webhook);
+            Some((webhook, *self.latest.get(&webhook)?))
+        });
+        let progress: Vec<_> = progress.collect();
+        (!attempts.is_empty() || !progress.is_empty()).then_some(Part { attempts, progress })
+    }
+
+    fn done(&mut self, part: Part, is_saved: bool) {
+        if is_saved {
+            self.since_trim += part.attempts.len();
+            self.saved.extend(part.progress);
+        } else {
+            self.urgent.extend(part.progress.into_iter().map(|(webhook, _)| webhook));
+            self.attempts.splice(0..0, part.attempts);
+        }
+    }
+}
+
+/// Saves everything that is due.
+pub(super) async fn save(book: &RefCell<Book>, db: &Db) -> Result<(), SqlError> {
+    loop {
+        let part = book.borrow_mut().take();
+        let Some(part) = part else { break };
+        let saved = webhook_delivery::save(db, &part.attempts, &part.progress).await;
+        book.borrow_mut().done(part, saved.is_ok());
+        saved?;
+    }
+    if book.borrow().since_trim >= TRIM_AFTER {
+        book.borrow_mut().since_trim = 0;
+        while webhook_attempt::delete_too_many(db, TRIM_ROWS).await? > 0 {}
+    }
+    Ok(())
+}

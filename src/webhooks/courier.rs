@@ -1,0 +1,212 @@
+//! The task of one webhook: follows the log, sends what the webhook is to be sent, and notes how that went.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+use waypost_actors::model::Timestamp;
+use waypost_actors::watch::Audience;
+
+use super::client::{Headers, Sent};
+use super::line::{Ended, Line};
+use super::message::{Message, Writer};
+use super::parts::Shared;
+use super::recent::Known;
+use super::schedule::DISABLED_AFTER_SECONDS;
+use super::signature;
+use crate::clock;
+use crate::domain::webhook::{AttemptOutcome, DisabledReason, WebhookAttempt};
+use crate::store::webhook_delivery::{Progress, Target};
+
+/// How often a stopped line is looked at: the clock of the server may be set.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// The store has this long to disable a webhook.
+const DISABLED_WITHIN: Duration = Duration::from_secs(10);
+
+/// Sends the messages of one webhook.
+#[derive(Clone)]
+pub(super) struct Sender {
+    shared: Rc<Shared>,
+    target: Arc<Target>,
+}
+
+/// The task of one webhook.
+pub(super) struct Courier {
+    shared: Rc<Shared>,
+    target: Arc<Target>,
+    sender: Sender,
+    writer: Writer,
+    line: Line,
+    wake: Rc<Notify>,
+}
+
+/// An attempt that has ended.
+pub(super) struct Attempted {
+    pub(super) at: Timestamp,
+    pub(super) sent: Sent,
+}
+
+impl Sender {
+    pub(super) const fn new(shared: Rc<Shared>, target: Arc<Target>) -> Self {
+        Self { shared, target }
+    }
+
+    /// Sends a message once.
+    pub(super) async fn send(&self, message: &Message) -> Attempted {
+        let (at, target) = (self.shared.clock.now(), &self.target);
+        let former = target.former_secret.as_ref().filter(|(_, until)| at < *until).map(|(secret, _)| secret);
+        let secrets = [&target.secret].into_iter().chain(former);
+        let secrets: Option<Vec<Vec<u8>>> =
+            secrets.map(|sealed| self.shared.master.unsealed(sealed)).collect();
+        let Some(secrets) = secrets else {
+            let detail =
+                "its secret is wrapped with another masterKey than this server has; give it a new one";
+            let (status, retry_after, answer, took) = (None, None, None, Duration::ZERO);
+            return Attempted {
+                at,
+                sent: Sent { status, retry_after, detail: Some(detail.into()), answer, took },
+            };
+        };
+        let signature = signature::header(&secrets, &message.id, at, &message.body);
+        let headers = Headers { id: &message.id, timestamp: signature::seconds(at), signature: &signature };
+        Attempted { at, sent: self.shared.client.post(&target.url, headers, message.body.clone()).await }
+    }
+}
+
+impl Attempted {
+    pub(super) fn is_delivered(&self) -> bool {
+        self.sent.status.is_some_and(|status| (200..300).contains(&status))
+    }
+
+    /// How it is logged.
+    pub(super) fn logged(
+        self,
+        message: &Message,
+        sequence: Option<i64>,
+        attempt: i64,
+        outcome: AttemptOutcome,
+    ) -> WebhookAttempt {
+        WebhookAttempt {
+            id: clock::new_id(),
+            message_id: message.id.clone(),
+            event_type: message.event_type.clone(),
+            sequence,
+            attempt,
+            attempted_at: self.at,
+            duration_ms: i64::try_from(self.sent.took.as_millis()).unwrap_or(i64::MAX),
+            status: self.sent.status.map(i64::from),
+            outcome,
+            detail: self.sent.detail,
+            answer: self.sent.answer,
+        }
+    }
+}
+
+impl Courier {
+    pub(super) fn new(shared: Rc<Shared>, target: Target, progress: Progress, wake: Rc<Notify>) -> Self {
+        let target = Arc::new(target);
+        let sender = Sender::new(Rc::clone(&shared), Arc::clone(&target));
+        let writer = Writer::new(Arc::clone(&target));
+        Self { shared, target, sender, writer, line: Line::new(progress), wake }
+    }
+
+    /// Delivers until it is aborted or the webhook is disabled.
+    pub(super) async fn run(mut self) {
+        let mut under_way = FuturesUnordered::new();
+        loop {
+            let filled = self.fill().await;
+            if let Err(error) = &filled {
+                tracing::debug!(%error, "a webhook reads the log later");
+            }
+            while let Some((sequence, attempt, message)) = self.line.next(self.shared.clock.now()) {
+                let sender = self.sender.clone();
+                under_way.push(async move { (sequence, attempt, sender.send(&message).await, message) });
+            }
+            let looks_again = filled.is_err() || self.line.is_stopped();
+            tokio::select! {
+                Some((sequence, attempt, attempted, message)) = under_way.next() => {
+                    let reason = self.ended(sequence, attempt, attempted, &message);
+                    if let Some(reason) = reason && self.disable(reason).await {
+                        return;
+                    }
+                }
+                () = self.wake.notified() => {}
+                () = sleep(LOOK_EVERY), if looks_again => {}
+            }
+        }
+    }
+
+    /// Reads what follows in the log, as far as there is room.
+    async fn fill(&mut self) -> Result<(), String> {
+        loop {
+            let (from, room) = (self.line.read_to(), self.line.room());
+            if room == 0 {
+                break;
+            }
+            let known = self.shared.recent.borrow().after(self.target.organization_id, from, room);
+            let (entries, next) = match known {
+                Known::Entries(entries, next) => (entries, next),
+                Known::InLog(until) => self.shared.read(self.audience(), from, until, room).await?,
+            };
+            for entry in entries {
+                let sequence = entry.sequence();
+                match self.writer.write(&entry, &self.shared.ports.show_change).await? {
+                    Some(message) => self.line.push(sequence, message),
+                    None => self.line.passed(sequence + 1),
+                }
+            }
+            self.line.passed(next);
+            if self.line.read_to() == from {
+                break;
+            }
+        }
+        self.shared.book.borrow_mut().reached(self.target.id, self.line.progress(), false);
+        Ok(())
+    }
+
+    fn audience(&self) -> Audience {
+        Audience::Organization(self.target.organization_id)
+    }
+
+    /// Notes how an attempt ended; returns why the webhook is to be disabled, if it is.
+    fn ended(
+        &mut self,
+        sequence: i64,
+        attempt: i64,
+        attempted: Attempted,
+        message: &Message,
+    ) -> Option<DisabledReason> {
+        let now = self.shared.clock.now();
+        let is_gone = attempted.sent.status == Some(410);
+        let ended = if attempted.is_delivered() {
+            Ended::Delivered
+        } else {
+            Ended::Failed(attempted.sent.retry_after)
+        };
+        let outcome = self.line.done(sequence, ended, now, clock::random_part());
+        let mut book = self.shared.book.borrow_mut();
+        book.add(self.target.id, attempted.logged(message, Some(sequence), attempt, outcome));
+        book.reached(self.target.id, self.line.progress(), true);
+        let is_failing = |since| now.seconds_since(since) >= DISABLED_AFTER_SECONDS;
+        if is_gone {
+            return Some(DisabledReason::Gone);
+        }
+        self.line.failing_since().is_some_and(is_failing).then_some(DisabledReason::Failing)
+    }
+
+    async fn disable(&self, reason: DisabledReason) -> bool {
+        let (organization, id) = (self.target.organization_id, self.target.id);
+        match timeout(DISABLED_WITHIN, (self.shared.ports.disable)(organization, id, reason)).await {
+            Ok(Ok(())) => true,
+            Ok(Err(error)) => {
+                tracing::warn!(webhook = %id, error, "a webhook could not be disabled; it will be after its next failure");
+                false
+            }
+            Err(_) => false,
+        }
+    }
+}

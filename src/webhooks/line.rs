@@ -1,0 +1,278 @@
+//! The line of one webhook's events: which one is sent next, and how far the webhook got. Pure: no clock, no network.
+//!
+//! At most eight are under way, one of each vehicle, so that a receiver hears of a vehicle in order. The first that fails
+//! stops the line: it alone is sent again until it succeeds or is given up.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use uuid::Uuid;
+use waypost_actors::model::Timestamp;
+
+use super::message::Message;
+use super::schedule;
+use crate::domain::webhook::AttemptOutcome;
+use crate::store::webhook_delivery::{Progress, Stopped};
+
+/// Deliveries of a webhook that may be under way.
+const MOST_UNDER_WAY: usize = 8;
+/// Events that may wait in a line.
+const MOST_WAITING: usize = 100;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Waiting,
+    UnderWay,
+    Done,
+}
+
+struct Item {
+    message: Rc<Message>,
+    sequence: i64,
+    attempts: i64,
+    state: State,
+}
+
+/// The line.
+pub(super) struct Line {
+    items: VecDeque<Item>,
+    /// The next number to be read from the log.
+    read_to: i64,
+    stopped: Option<Stopped>,
+    failing_since: Option<Timestamp>,
+    moves: i64,
+}
+
+/// How an attempt ended, for the line.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ended {
+    /// The receiver took it.
+    Delivered,
+    /// It did not, and asked to wait for so many seconds.
+    Failed(Option<f64>),
+}
+
+impl Line {
+    /// Goes on where a webhook was.
+    pub(super) const fn new(progress: Progress) -> Self {
+        let Progress { next_sequence, moves, failing_since, stopped } = progress;
+        Self { items: VecDeque::new(), read_to: next_sequence, stopped, failing_since, moves }
+    }
+
+    /// The next number to be read from the log.
+    pub(super) const fn read_to(&self) -> i64 {
+        self.read_to
+    }
+
+    /// How many more events may wait.
+    pub(super) fn room(&self) -> usize {
+        MOST_WAITING.saturating_sub(self.items.len())
+    }
+
+    /// Adds an event of the log.
+    pub(super) fn push(&mut self, sequence: i64, message: Message) {
+        self.items.push_back(Item {
+            message: Rc::new(message),
+            sequence,
+            attempts: 0,
+            state: State::Waiting,
+        });
+        self.read_to = self.read_to.max(sequence + 1);
+    }
+
+    /// Notes that the log has nothing else for this webhook before a number.
+    pub(super) fn passed(&mut self, next: i64) {
+        self.read_to = self.read_to.max(next);
+    }
+
+    /// How far the webhook got.
+    pub(super) fn progress(&self) -> Progress {
+        Progress {
+            next_sequence: self.items.front().map_or(self.read_to, |item| item.sequence),
+            moves: self.moves,
+            failing_since: self.failing_since,
+            stopped: self.stopped,
+        }
+    }
+
+    /// Since when every attempt has failed.
+    pub(super) const fn failing_since(&self) -> Option<Timestamp> {
+        self.failing_since
+    }
+
+    /// Whether the line waits for a time.
+    pub(super) const fn is_stopped(&self) -> bool {
+        self.stopped.is_some()
+    }
+
+    /// Takes the next event to send now, with the number of its attempt.
+    pub(super) fn next(&mut self, now: Timestamp) -> Option<(i64, i64, Rc<Message>)> {
+        let under_way = self.items.iter().filter(|item| item.state == State::UnderWay).count();
+        let index = match self.stopped {
+            Some(stopped) if now < stopped.next_at || under_way > 0 => return None,
+            Some(stopped) => {
+                let waiting = |item: &Item| item.state == State::Waiting;
+                let same =
+                    self.items.iter().position(|item| item.sequence == stopped.sequence && waiting(item));
+                // Revised meanwhile, it has another number: the first event takes its place.
+                let index = same.or_else(|| self.items.iter().position(waiting))?;
+                let item = &mut self.items[index];
+                item.attempts = item.attempts.max(stopped.attempts);
+                self.stopped = Some(Stopped { sequence: item.sequence, ..stopped });
+                index
+            }
+            None if under_way >= MOST_UNDER_WAY => return None,
+            None => self.first_of_its_vehicle()?,
+        };
+        let item = &mut self.items[index];
+        item.state = State::UnderWay;
+        Some((item.sequence, item.attempts + 1, Rc::clone(&item.message)))
+    }
+
+    fn first_of_its_vehicle(&self) -> Option<usize> {
+        let mut before: Vec<Uuid> = Vec::new();
+        for (index, item) in self.items.iter().enumerate().filter(|(_, item)| item.state != State::Done) {
+            if item.state == State::Waiting && !before.contains(&item.message.about) {
+                return Some(index);
+            }
+            before.push(item.message.about);
+        }
+        None
+    }
+
+    /// Notes how an attempt ended.
+    pub(super) fn done(
+        &mut self,
+        sequence: i64,
+        ended: Ended,
+        now: Timestamp,
+        random: f64,
+    ) -> AttemptOutcome {
+        let is_stopped_by_it = self.stopped.is_none_or(|stopped| stopped.sequence == sequence);
+        let item = self.items.iter_mut().find(|item| item.sequence == sequence);
+        let Some(item) = item else { return AttemptOutcome::Delivered };
+        item.attempts += 1;
+        let outcome = match ended {
+            Ended::Delivered => {
+                self.failing_since = None;
+                AttemptOutcome::Delivered
+            }
+            Ended::Failed(asked) => {
+                self.failing_since.get_or_insert(now);
+                match schedule::next_at(item.attempts, now, asked, random) {
+                    Some(next_at) => {
+                        item.state = State::Waiting;
+                        if is_stopped_by_it {
+                            self.stopped = Some(Stopped { sequence, attempts: item.attempts, next_at });
+                        }
+                        return AttemptOutcome::Failed;
+                    }
+                    None => AttemptOutcome::GivenUp,
+                }
+            }
+        };
+        item.state = State::Done;
+        if is_stopped_by_it {
+            self.stopped = None;
+        }
+        while self.items.front().is_some_and(|item| item.state == State::Done) {
+            self.items.pop_front();
+        }
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line() -> Line {
+        Line::new(Progress { next_sequence: 1, moves: 0, failing_since: None, stopped: None })
+    }
+
+    fn of(vehicle: u128) -> Message {
+        let (id, event_type) = (format!("e{vehicle}_1"), "geofence.entry".into());
+        Message { id, event_type, about: Uuid::from_u128(vehicle), body: "{}".to_owned() }
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(seconds * 1_000).unwrap()
+    }
+
+    fn sent(line: &mut Line, now: Timestamp) -> Vec<i64> {
+        std::iter::from_fn(|| line.next(now).map(|(sequence, ..)| sequence)).collect()
+    }
+
+    #[test]
+    fn eight_are_under_way_and_one_of_each_vehicle() {
+        let mut line = line();
+        for sequence in 1..=12 {
+            line.push(sequence, of(sequence as u128 % 10));
+        }
+        // 11 and 12 are of the vehicles of 1 and 2.
+        assert_eq!(sent(&mut line, at(0)), [1, 2, 3, 4, 5, 6, 7, 8]);
+        line.done(3, Ended::Delivered, at(0), 0.0);
+        assert_eq!(sent(&mut line, at(0)), [9]);
+        line.done(4, Ended::Delivered, at(0), 0.0);
+        line.done(5, Ended::Delivered, at(0), 0.0);
+        assert_eq!(sent(&mut line, at(0)), [10]);
+        assert_eq!(line.progress().next_sequence, 1);
+        line.done(1, Ended::Delivered, at(0), 0.0);
+        assert_eq!(sent(&mut line, at(0)), [11]);
+        line.done(2, Ended::Delivered, at(0), 0.0);
+        assert_eq!(line.progress().next_sequence, 6);
+    }
+
+    #[test]
+    fn the_first_that_fails_is_sent_alone_until_it_succeeds() {
+        let mut line = line();
+        for sequence in 1..=4 {
+            line.push(sequence, of(sequence as u128));
+        }
+        assert_eq!(sent(&mut line, at(0)).len(), 4);
+        assert_eq!(line.done(2, Ended::Failed(None), at(0), 0.0), AttemptOutcome::Failed);
+        line.done(1, Ended::Failed(None), at(0), 0.0);
+        line.done(3, Ended::Delivered, at(1), 0.0);
+        line.done(4, Ended::Failed(None), at(1), 0.0);
+        assert_eq!(line.failing_since(), Some(at(1)));
+        assert!(sent(&mut line, at(4)).is_empty());
+        assert_eq!(line.next(at(5)).map(|(sequence, attempt, _)| (sequence, attempt)), Some((2, 2)));
+        assert!(sent(&mut line, at(5)).is_empty());
+        line.done(2, Ended::Delivered, at(6), 0.0);
+        assert_eq!((sent(&mut line, at(6)), line.failing_since()), (vec![1, 4], None));
+    }
+
+    #[test]
+    fn one_that_is_given_up_is_passed_over() {
+        let mut line = line();
+        line.push(1, of(1));
+        line.push(2, of(1));
+        let mut now = at(0);
+        for attempt in 1..=10 {
+            assert_eq!(line.next(now).map(|(sequence, attempt, _)| (sequence, attempt)), Some((1, attempt)));
+            let outcome = line.done(1, Ended::Failed(None), now, 0.0);
+            assert_eq!(outcome == AttemptOutcome::GivenUp, attempt == 10);
+            now = line.progress().stopped.map_or(now, |stopped| stopped.next_at);
+        }
+        assert_eq!((line.progress().next_sequence, sent(&mut line, now)), (2, vec![2]));
+    }
+
+    #[test]
+    fn a_line_goes_on_with_the_attempts_that_it_had() {
+        let mut line = line();
+        line.push(1, of(1));
+        line.next(at(0));
+        line.done(1, Ended::Failed(Some(600.0)), at(0), 0.0);
+        let mut again = Line::new(line.progress());
+        again.push(1, of(1));
+        again.push(2, of(2));
+        assert!(again.next(at(599)).is_none());
+        assert_eq!(again.next(at(600)).map(|(sequence, attempt, _)| (sequence, attempt)), Some((1, 2)));
+        // Its event was revised, and has another number now.
+        let mut revised = Line::new(line.progress());
+        revised.push(7, of(1));
+        assert_eq!(revised.next(at(600)).map(|(sequence, attempt, _)| (sequence, attempt)), Some((7, 2)));
+        revised.done(7, Ended::Delivered, at(600), 0.0);
+        assert!(!revised.is_stopped());
+    }
+}

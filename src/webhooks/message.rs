@@ -1,0 +1,118 @@
+//! What a webhook is sent of an entry of the log: the form that GET gives, to whom GET would give it.
+
+use std::collections::HashSet;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::timeout;
+use uuid::Uuid;
+use waypost_actors::model::{Change, Timestamp};
+use waypost_actors::watch::{Audience, CommittedRecord, Interest};
+
+use crate::auth::{Action, Caller};
+use crate::clock;
+use crate::domain::webhook_event::{self, TEST};
+use crate::feed::{Entry, ShowChange, encoded};
+use crate::store::webhook_delivery::Target;
+
+/// The store has this long to tell what a changed thing looks like now.
+const SHOWN_WITHIN: Duration = Duration::from_secs(10);
+
+/// An event as it is sent.
+#[derive(Debug)]
+pub(super) struct Message {
+    /// The header `webhook-id`.
+    pub(super) id: String,
+    /// Its type.
+    pub(super) event_type: String,
+    /// The vehicle, or the thing that was changed: events of one are sent one after the other.
+    pub(super) about: Uuid,
+    /// The body.
+    pub(super) body: String,
+}
+
+/// Makes a webhook's messages.
+pub(super) struct Writer {
+    target: Arc<Target>,
+    caller: Caller,
+    interest: Interest,
+}
+
+impl Writer {
+    /// For a webhook, by the rights that it has today.
+    pub(super) fn new(target: Arc<Target>) -> Self {
+        let caller = Caller::webhook(target.organization_id, target.scopes.clone());
+        let may = |action| caller.may(action).is_ok();
+        let interest = Interest {
+            audience: Audience::Organization(target.organization_id),
+            positions: false,
+            occupancy: false,
+            events: may(Action::ReadEvents),
+            fuel: may(Action::ReadFuel),
+            changes: may(Action::ReadChanges),
+            vehicles: set(&target.vehicle_ids),
+            fences: set(&target.geofence_ids),
+        };
+        Self { target, caller, interest }
+    }
+
+    /// The message of an entry; `None`: the webhook is not sent it. The error is the store's.
+    pub(super) async fn write(&self, entry: &Entry, show: &ShowChange) -> Result<Option<Message>, String> {
+        match entry {
+            Entry::Record(told) => Ok(self.record(told)),
+            Entry::Change(change) => self.change(change, show).await,
+        }
+    }
+
+    fn record(&self, told: &CommittedRecord) -> Option<Message> {
+        let record = &told.record;
+        let event_type = webhook_event::of_record(record.kind());
+        if !self.interest.record(record) || !self.target.event_types.matches(event_type) {
+            return None;
+        }
+        Some(Message {
+            id: format!("{}_{}", record.id, record.revision),
+            event_type: event_type.to_owned(),
+            about: record.vehicle_id.0,
+            body: body(event_type, record.occurred_at, &encoded(told, self.caller.sees())),
+        })
+    }
+
+    async fn change(&self, change: &Change, show: &ShowChange) -> Result<Option<Message>, String> {
+        let event_type = webhook_event::of_change(change);
+        if !self.interest.master_data(change) || !self.target.event_types.matches(&event_type) {
+            return Ok(None);
+        }
+        let shown = timeout(SHOWN_WITHIN, show(self.caller.clone(), *change)).await;
+        let shown = shown.map_err(|_| "the store does not answer in time".to_owned())??;
+        let Some(shown) = shown else { return Ok(None) };
+        let data = serde_json::to_string(&shown).map_err(|error| error.to_string())?;
+        Ok(Some(Message {
+            id: format!("{}_{}", change.resource_id, change.sequence),
+            body: body(&event_type, change.changed_at, &data),
+            event_type,
+            about: change.resource_id,
+        }))
+    }
+}
+
+/// The event that tries a webhook out.
+pub(super) fn test(target: &Target, now: Timestamp) -> Message {
+    let data = json!({ "webhookId": target.id, "organizationId": target.organization_id });
+    Message {
+        id: format!("test_{}", clock::new_id()),
+        event_type: TEST.to_owned(),
+        about: target.id,
+        body: body(TEST, now, &data.to_string()),
+    }
+}
+
+fn body(event_type: &str, at: Timestamp, data: &str) -> String {
+    format!(r#"{{"type":"{event_type}","timestamp":"{at}","data":{data}}}"#)
+}
+
+fn set<T: Copy + Eq + Hash>(ids: &[T]) -> Option<Arc<HashSet<T>>> {
+    (!ids.is_empty()).then(|| Arc::new(ids.iter().copied().collect()))
+}

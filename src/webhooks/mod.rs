@@ -1,0 +1,27 @@
+//! Webhooks: what happens is sent to addresses of an organization's own, signed, in order of each vehicle, and again
+//! until it succeeds or is given up.
+//!
+//! One task per webhook follows the log by a cursor of its own, all on one thread apart from everything else, so that
+//! neither a slow receiver nor the work of signing delays anybody. Knows no SQL, no route and no use case; what it may
+//! show of a change and how a webhook is disabled it is given (docs/webhooks.md).
+
+mod book;
+mod client;
+mod courier;
+mod dispatcher;
+mod guard;
+mod handle;
+mod line;
+mod message;
+mod order;
+mod parts;
+mod recent;
+mod schedule;
+
+mod signature;
+
+pub use dispatcher::Dispatcher;
+pub use guard::Guard;
+pub use handle::{NotDone, Webhooks};
+pub use parts::{Disable, Ports};
+pub use signature::SECRET_PREFIX;

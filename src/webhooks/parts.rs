@@ -1,0 +1,87 @@
+//! What the tasks of all webhooks share, and how they read the log.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_util::future::LocalBoxFuture;
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+use waypost_actors::model::OrganizationId;
+use waypost_actors::ports::RecordLog;
+use waypost_actors::watch::{Audience, CommittedRecord};
+
+use super::book::Book;
+use super::client::Client;
+use super::recent::Recent;
+use crate::auth::MasterKey;
+use crate::clock::Clock;
+use crate::domain::webhook::{DisabledReason, WebhookAttempt};
+use crate::feed::{Entry, ShowChange};
+
+/// Disables a webhook of an organization; the error is the store's.
+pub type Disable =
+    Rc<dyn Fn(OrganizationId, Uuid, DisabledReason) -> LocalBoxFuture<'static, Result<(), String>>>;
+
+/// What the deliveries ask use cases for.
+pub struct Ports {
+    /// What a caller may see of a change.
+    pub show_change: ShowChange,
+    /// Disables a webhook.
+    pub disable: Disable,
+}
+
+/// What all tasks share.
+pub(super) struct Shared {
+    pub(super) clock: Clock,
+    pub(super) log: Arc<dyn RecordLog>,
+    pub(super) master: MasterKey,
+    pub(super) client: Client,
+    pub(super) ports: Ports,
+    pub(super) recent: RefCell<Recent>,
+    pub(super) book: RefCell<Book>,
+    pub(super) reading: Semaphore,
+}
+
+impl Shared {
+    /// Entries of the log from a number on and before another, at most so many, and the number before which there are
+    /// no others.
+    pub(super) async fn read(
+        &self,
+        audience: Audience,
+        from: i64,
+        until: i64,
+        most: usize,
+    ) -> Result<(Vec<Entry>, i64), String> {
+        let _one = self.reading.acquire().await.map_err(|closed| closed.to_string())?;
+        let limit = i64::try_from(most).unwrap_or(i64::MAX);
+        let records =
+            self.log.records_from(audience, from, limit).await.map_err(|error| error.to_string())?;
+        let changes =
+            self.log.changes_from(audience, from, limit).await.map_err(|error| error.to_string())?;
+        // What lies beyond the last number of a full page is unknown.
+        let known =
+            |read: usize, last: Option<i64>| last.filter(|_| read >= most).map_or(until, |last| last + 1);
+        let of_records = known(records.len(), records.last().map(|record| record.sequence));
+        let of_changes = known(changes.len(), changes.last().map(|change| change.sequence));
+        let records = records.into_iter().map(|record| Entry::Record(Arc::new(CommittedRecord::new(record))));
+        let mut entries: Vec<Entry> = records.chain(changes.into_iter().map(Entry::Change)).collect();
+        entries.sort_by_key(Entry::sequence);
+        let next = of_records.min(of_changes).min(until);
+        entries.retain(|entry| entry.sequence() < next);
+        let next = if entries.len() > most { entries[most].sequence() } else { next };
+        entries.truncate(most);
+        Ok((entries, next))
+    }
+
+    /// The entry of the log with a number.
+    pub(super) async fn entry(&self, audience: Audience, sequence: i64) -> Result<Option<Entry>, String> {
+        let (entries, _) = self.read(audience, sequence, sequence + 1, 1).await?;
+        Ok(entries.into_iter().next())
+    }
+
+    /// Logs an attempt that was ordered by hand.
+    pub(super) fn note(&self, webhook: Uuid, attempt: WebhookAttempt) {
+        self.book.borrow_mut().add(webhook, attempt);
+    }
+}

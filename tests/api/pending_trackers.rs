@@ -1,0 +1,124 @@
+//! Devices that report for an organization and are no trackers of it yet: listed, bounded, and made trackers with what they
+//! had sent.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use waypost_test_support::eventually;
+
+use crate::harness::{App, Org, text, with_app};
+use crate::inputs::{positions, vehicle};
+
+/// The longest wait of a test.
+const DEADLINE: Duration = Duration::from_secs(60);
+/// 2026-05-01T10:00:00Z.
+const START: i64 = 1_777_629_600;
+
+/// A fix of a device, as flespi sends it.
+fn fix(name: &str, minute: i64) -> Value {
+    let (latitude, longitude) = (48.1, 11.5 + minute as f64 / 1e3);
+    json!({ "ident": name, "timestamp": START + 60 * minute, "position.latitude": latitude, "position.longitude": longitude })
+}
+
+async fn report(app: &App, gateway: &str, fixes: &[Value]) {
+    let bearer = format!("Bearer {gateway}");
+    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+    let said = app.send("POST", "/in/flespi", &headers, json!(fixes).to_string()).await;
+    assert_eq!(said.status, 200, "{}", said.body);
+}
+
+async fn pending(app: &App, token: &str, query: &str) -> Vec<Value> {
+    let page = app.get(&format!("/v1/pending-trackers?limit=100&{query}"), token).await.ok(200);
+    page["data"].as_array().unwrap().clone()
+}
+
+async fn bus(app: &App, org: &Org) -> String {
+    text(&app.post("/v1/vehicles", &org.org_admin, json!({ "name": "Bus" })).await.ok(201)["id"])
+}
+
+#[test]
+fn a_device_that_is_not_known_becomes_a_tracker_with_what_it_had_sent() {
+    with_app(async |app| {
+        let (org, other) = (app.org("fleet").await, app.org("other").await);
+        let (_, gateway) = app.system_user(&org.org_admin, &["positions:ingest"]).await;
+        vehicle(&app, &org, "known").await;
+        report(
+            &app,
+            &gateway,
+            &[fix("known", 0), fix("new", 3), fix("new", 4), json!({ "ident": "silent" })],
+        )
+        .await;
+        let null_island =
+            json!({ "ident": "new", "timestamp": START, "position.latitude": 0, "position.longitude": 0 });
+        report(&app, &gateway, &[null_island, fix("new", 5)]).await;
+        let found = pending(&app, &org.viewer, "sort=uniqueId").await;
+        let names: Vec<_> = found.iter().map(|one| (text(&one["uniqueId"]), one["fixes"].as_i64())).collect();
+        assert_eq!(names, [("new".to_owned(), Some(3)), ("silent".to_owned(), Some(0))]);
+        assert_eq!(
+            (&found[0]["input"], &found[0]["firstFixAt"]),
+            (&json!("flespi"), &json!("2026-05-01T10:03:00.000Z"))
+        );
+        assert!(found[1].get("firstFixAt").is_none() && found[0]["lastSeenAt"].is_string(), "{found:?}");
+        assert!(pending(&app, &other.org_admin, "").await.is_empty(), "another organization's eyes");
+        let named = format!("/v1/pending-trackers?organizationId={}", org.id);
+        app.get(&named, &other.org_admin).await.problem(404, "notFound");
+
+        // A tracker without a vehicle gets nothing yet.
+        let made = app.post("/v1/trackers", &org.org_admin, json!({ "uniqueId": "new" })).await.ok(201);
+        assert_eq!(pending(&app, &org.viewer, "").await.len(), 1);
+        let bus = bus(&app, &org).await;
+        report(&app, &gateway, &[fix("new", 6)]).await;
+        let tracker = format!("/v1/trackers/{}", text(&made["id"]));
+        app.put(&tracker, &org.org_admin, json!({ "vehicleId": bus })).await.ok(200);
+        eventually(DEADLINE, || async { positions(&app, &org, &bus).await.len() == 3 }).await;
+        report(&app, &gateway, &[fix("new", 3), fix("new", 7)]).await;
+        assert_eq!(positions(&app, &org, &bus).await.len(), 4, "what comes again is stored once");
+        let left = "select count(*) from pending_tracker";
+        eventually(DEADLINE, || async {
+            let left: i64 = app.context.db.read().sql(left).scalar().await.unwrap();
+            left == 1
+        })
+        .await;
+        // The whole way in one call.
+        report(&app, &gateway, &[fix("silent", 9)]).await;
+        let body = json!({ "name": "Van", "tracker": { "uniqueId": "silent" } });
+        let van = text(&app.post("/v1/vehicles", &org.org_admin, body).await.ok(201)["id"]);
+        eventually(DEADLINE, || async { positions(&app, &org, &van).await.len() == 1 }).await;
+        app
+    });
+}
+
+#[test]
+fn what_is_kept_is_bounded_and_the_longest_silent_goes_first() {
+    with_app(async |app| {
+        let org = app.org("fleet").await;
+        let (_, gateway) = app.system_user(&org.org_admin, &["positions:ingest"]).await;
+        let many: Vec<Value> = (0..30).map(|minute| fix("first", minute)).collect();
+        report(&app, &gateway, &many).await;
+        let found = pending(&app, &org.viewer, "").await;
+        assert_eq!(
+            (found[0]["fixes"].as_i64(), text(&found[0]["firstFixAt"])),
+            (Some(20), "2026-05-01T10:10:00.000Z".to_owned())
+        );
+        let others: Vec<Value> = (0..200).map(|number| fix(&format!("device-{number}"), 0)).collect();
+        report(&app, &gateway, &others).await;
+        let page = app.get("/v1/pending-trackers?limit=1", &org.viewer).await.ok(200);
+        assert_eq!(page["pagination"]["totalItems"].as_i64(), Some(200), "{page}");
+        assert!(
+            pending(&app, &org.viewer, "sort=firstSeenAt").await.iter().all(|one| one["uniqueId"] != "first")
+        );
+        let kept: i64 = app.context.db.read().sql("select count(*) from pending_fix").scalar().await.unwrap();
+        assert_eq!(kept, 200, "the fixes go with their device");
+        // What no tracker could be called, and an id of ours.
+        let ids = ["a b", "0190b3c2-7a51-7c3e-9d0a-5b7f6c1e2d43", &"x".repeat(65)].map(|name| fix(name, 0));
+        report(&app, &gateway, &ids).await;
+        let page = pending(&app, &org.viewer, "sort=-lastSeenAt").await;
+        assert!(page.iter().all(|one| text(&one["uniqueId"]).starts_with("device-")), "{page:?}");
+        // With the organization goes what its devices sent.
+        app.delete(&format!("/v1/organizations/organization/{}", org.id), &app.root).await;
+        let left: i64 =
+            app.context.db.read().sql("select count(*) from pending_tracker").scalar().await.unwrap();
+        assert_eq!(left, 0);
+        app
+    });
+}

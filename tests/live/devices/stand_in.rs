@@ -1,0 +1,176 @@
+//! Devices as they behave: each keeps what is not acknowledged, sends it again after a while, and connects anew.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use nom_teltonika::encoder::{AvlRecordFields, DatagramHeaderFields, encode_avl_datagram, encode_avl_frame};
+use nom_teltonika::protocol::{AvlCodec, GpsElement, ImeiView, Priority};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::time::timeout;
+use waypost_test_support::eventually;
+
+use crate::server::DEADLINE;
+
+/// A device sends again what is not answered within this.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(2);
+/// Records of one packet at most.
+const PACKET: usize = 5;
+
+/// What a device speaks. Each of these waits for an answer before it forgets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Speaks {
+    Teltonika,
+    Datagrams,
+    Queclink,
+}
+
+/// A device with records in its memory.
+pub(crate) struct Device {
+    pub(crate) speaks: Speaks,
+    pub(crate) name: String,
+    /// The instants of the records that it keeps, in milliseconds.
+    pub(crate) kept: VecDeque<i64>,
+    /// The instants of those it forgot, also for whoever watches.
+    pub(crate) forgotten: Rc<RefCell<Vec<i64>>>,
+    /// Answers that get lost on their way to it, from now on.
+    pub(crate) lost_answers: usize,
+    /// How often it sent a packet again.
+    pub(crate) again: usize,
+}
+
+impl Device {
+    pub(crate) fn new(speaks: Speaks, name: &str, kept: impl IntoIterator<Item = i64>) -> Self {
+        let kept = kept.into_iter().collect();
+        Self { speaks, name: name.to_owned(), kept, forgotten: Rc::default(), lost_answers: 0, again: 0 }
+    }
+
+    /// Reports until it keeps nothing any more.
+    pub(crate) async fn report(&mut self, to: SocketAddr) {
+        while !self.kept.is_empty() {
+            let _ended = match self.speaks {
+                Speaks::Datagrams => self.by_datagrams(to).await,
+                _ => self.by_connection(to).await,
+            };
+        }
+    }
+
+    fn packet(&self) -> (usize, Vec<u8>, Vec<u8>) {
+        let count = self.kept.len().min(if self.speaks == Speaks::Queclink { 1 } else { PACKET });
+        let kept: Vec<i64> = self.kept.iter().take(count).copied().collect();
+        let (bytes, answer) = match self.speaks {
+            Speaks::Teltonika => (teltonika(&kept), (count as u32).to_be_bytes().to_vec()),
+            Speaks::Datagrams => (datagram(&self.name, &kept), vec![0, 5, 0xca, 0xfe, 1, 7, count as u8]),
+            Speaks::Queclink => {
+                let number = format!("{:04X}", kept[0] / 1_000 % 0xffff);
+                (queclink(&self.name, kept[0], &number), format!("+SACK:{number}$").into_bytes())
+            }
+        };
+        (count, bytes, answer)
+    }
+
+    fn forget(&mut self, count: usize) {
+        let gone = self.kept.drain(..count);
+        self.forgotten.borrow_mut().extend(gone);
+    }
+
+    /// Whether the answer reaches it.
+    fn hears(&mut self) -> bool {
+        self.lost_answers = self.lost_answers.saturating_sub(1);
+        self.lost_answers == 0
+    }
+
+    async fn by_connection(&mut self, to: SocketAddr) -> std::io::Result<()> {
+        let mut stream = eventually(DEADLINE, || TcpStream::connect(to)).await;
+        if self.speaks == Speaks::Teltonika {
+            stream.write_all(&greeting(&self.name)).await?;
+            let accepted = answered(&mut stream, 1).await?;
+            assert_eq!(accepted, [1], "{} may report", self.name);
+        }
+        while !self.kept.is_empty() {
+            let (count, bytes, expected) = self.packet();
+            stream.write_all(&bytes).await?;
+            let answer = answered(&mut stream, expected.len()).await;
+            if answer.is_err() {
+                self.again += 1;
+            }
+            assert_eq!(answer?, expected);
+            if !self.hears() {
+                self.again += 1;
+                return Ok(());
+            }
+            self.forget(count);
+        }
+        Ok(())
+    }
+
+    async fn by_datagrams(&mut self, to: SocketAddr) -> std::io::Result<()> {
+        let socket = UdpSocket::bind("127.0.0.1:0").await?;
+        socket.connect(to).await?;
+        while !self.kept.is_empty() {
+            let (count, bytes, expected) = self.packet();
+            let _away = socket.send(&bytes).await;
+            let mut answer = [0; 64];
+            let heard = timeout(ANSWERED_WITHIN, socket.recv(&mut answer)).await;
+            match heard {
+                Ok(Ok(length)) if self.hears() => {
+                    assert_eq!(answer[..length], expected);
+                    self.forget(count);
+                }
+                _ => self.again += 1,
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn answered(stream: &mut TcpStream, length: usize) -> std::io::Result<Vec<u8>> {
+    let mut answer = vec![0; length];
+    timeout(ANSWERED_WITHIN, stream.read_exact(&mut answer)).await??;
+    Ok(answer)
+}
+
+/// What a Teltonika device says first.
+pub(crate) fn greeting(name: &str) -> Vec<u8> {
+    [&(name.len() as u16).to_be_bytes()[..], name.as_bytes()].concat()
+}
+
+fn records(instants: &[i64]) -> Vec<AvlRecordFields<'static>> {
+    let gps = |at: i64| GpsElement {
+        longitude_raw: -977_400_000,
+        latitude_raw: 302_700_000 + (at / 1_000 % 1_000) as i32,
+        altitude_meters: 150,
+        angle_degrees: 90,
+        satellites: 9,
+        speed_kph: 36,
+    };
+    instants.iter().map(|at| AvlRecordFields::new((*at as u64).into(), Priority::Low, gps(*at))).collect()
+}
+
+/// A packet of records.
+pub(crate) fn teltonika(instants: &[i64]) -> Vec<u8> {
+    encode_avl_frame(AvlCodec::Codec8, &records(instants)).unwrap()
+}
+
+/// A datagram of records.
+pub(crate) fn datagram(name: &str, instants: &[i64]) -> Vec<u8> {
+    let header =
+        DatagramHeaderFields { packet_id: 0xcafe, avl_packet_id: 7, imei: ImeiView::try_from(name).unwrap() };
+    encode_avl_datagram(header, AvlCodec::Codec8Extended, &records(instants)).unwrap()
+}
+
+/// An instant in the digits that devices write.
+pub(crate) fn digits(at: i64, form: &str) -> String {
+    let at = jiff::Timestamp::from_millisecond(at).unwrap();
+    at.to_zoned(jiff::tz::TimeZone::UTC).strftime(form).to_string()
+}
+
+/// A report of one fix.
+pub(crate) fn queclink(name: &str, at: i64, number: &str) -> Vec<u8> {
+    let time = digits(at, "%Y%m%d%H%M%S");
+    let place = format!("-97.740000,30.{:06}", 270_000 + at / 1_000 % 1_000);
+    format!("+RESP:GTFRI,060100,{name},,,00,1,1,36.0,92,70.0,{place},{time},0460,0000,18d8,6141,00,,,,,80,210100,,,,{time},{number}$").into_bytes()
+}

@@ -1,0 +1,215 @@
+//! What happens is sent to receivers: signed, in order of each vehicle, again after failures and over a restart.
+
+use serde_json::{Value, json};
+use waypost_test_support::{TestStore, eventually, for_each_engine};
+
+use crate::receiver::{Got, Receiver, status};
+use crate::server::{DEADLINE, Fleet, Server, text};
+
+for_each_engine!(
+    what_happens_is_sent_signed_and_in_order_of_each_vehicle,
+    a_failing_receiver_is_sent_the_same_again_after_a_restart_too,
+    one_that_hangs_or_is_gone_costs_another_nothing,
+    what_was_missed_is_sent_again_when_asked_for,
+);
+
+async fn start(store: &TestStore) -> Server {
+    Server::start_with(store, |settings| settings.webhook_networks = vec!["127.0.0.0/8".parse().unwrap()])
+        .await
+}
+
+/// A new webhook: its path, and its secret.
+async fn webhook(fleet: &Fleet<'_>, receiver: &Receiver, types: &[&str]) -> (String, String) {
+    let body = json!({ "url": receiver.url, "eventTypes": types });
+    let made = fleet.server.post("/v1/webhooks", &fleet.admin, body).await.ok(201);
+    (format!("/v1/webhooks/{}", text(&made["id"])), text(&made["secret"]))
+}
+
+async fn attempts(fleet: &Fleet<'_>, path: &str, many: usize) -> Vec<Value> {
+    eventually(DEADLINE, || async {
+        let said = fleet.server.get(&format!("{path}/attempts?sort=attemptedAt"), &fleet.admin).await.ok(200);
+        let found = said["data"].as_array().unwrap().clone();
+        (found.len() >= many).then_some(found)
+    })
+    .await
+}
+
+async fn until_got(receiver: &Receiver, many: usize) -> Vec<Got> {
+    eventually(DEADLINE, async || receiver.got.borrow().len() >= many).await;
+    receiver.got.borrow().clone()
+}
+
+async fn what_happens_is_sent_signed_and_in_order_of_each_vehicle(store: TestStore) {
+    let server = start(&store).await;
+    let (fleet, stranger) = (server.fleet("own").await, server.fleet("stranger").await);
+    let (all, few, foreign) = (Receiver::start().await, Receiver::start().await, Receiver::start().await);
+    let (path, secret) = webhook(&fleet, &all, &["*"]).await;
+    webhook(&fleet, &few, &["geofence.exit"]).await;
+    webhook(&stranger, &foreign, &["*"]).await;
+    let (one, two) = (fleet.bus("one").await, fleet.bus("two").await);
+    fleet.fence("Depot").await;
+    one.cross(&server, 1, 6).await;
+    two.cross(&server, 1, 6).await;
+    let events = fleet.events().await;
+    assert_eq!(events.len(), 12);
+    eventually(DEADLINE, async || {
+        all.of_type("geofence.entry").len() + all.of_type("geofence.exit").len() >= 12
+            && all.of_type("change.geofence.created").len() == 1
+            && few.got.borrow().len() >= 6
+    })
+    .await;
+    for got in all.got.borrow().iter() {
+        assert!(got.is_signed_by(&secret), "{got:?}");
+    }
+    for bus in [&one, &two] {
+        let of_bus = |got: &&Got| got.body["data"]["vehicleId"] == json!(bus.vehicle);
+        let numbers: Vec<i64> = all
+            .got
+            .borrow()
+            .iter()
+            .filter(of_bus)
+            .map(|got| got.body["data"]["sequence"].as_i64().unwrap())
+            .collect();
+        assert!(numbers.len() == 6 && numbers.is_sorted(), "{numbers:?}");
+    }
+    assert!(few.got.borrow().iter().all(|got| got.kind() == "geofence.exit"));
+    // As GET gives it.
+    let got = all.of_type("geofence.entry").remove(0);
+    let id = text(&got.body["data"]["id"]);
+    assert_eq!(got.id, format!("{id}_1"));
+    let shown = server.get(&format!("/v1/geofence-events/{id}"), &fleet.admin).await.ok(200);
+    assert_eq!((&got.body["data"], &got.body["timestamp"]), (&shown, &shown["occurredAt"]));
+    let got = all.of_type("change.geofence.created").remove(0);
+    assert_eq!(got.body["data"]["data"]["name"], "Depot");
+    assert!(foreign.got.borrow().is_empty(), "{:?}", foreign.got.borrow());
+    // Both secrets sign for a day after a new one was made.
+    let new = text(&server.post(&format!("{path}/secret"), &fleet.admin, json!({})).await.ok(200)["secret"]);
+    let sent = server.post(&format!("{path}/test"), &fleet.admin, json!({})).await.ok(200);
+    assert_eq!((&sent["outcome"], &sent["status"]), (&json!("delivered"), &json!(204)), "{sent}");
+    let got = all.of_type("webhook.test").remove(0);
+    assert!(got.is_signed_by(&secret) && got.is_signed_by(&new));
+    server.pass(86_400);
+    let admin = server.sign_in(&fleet.id, waypost::domain::account::Role::OrgAdmin).await.0;
+    server.post(&format!("{path}/test"), &admin, json!({})).await.ok(200);
+    let got = all.of_type("webhook.test").remove(1);
+    assert!(!got.is_signed_by(&secret) && got.is_signed_by(&new));
+    server.stop().await;
+}
+
+async fn a_failing_receiver_is_sent_the_same_again_after_a_restart_too(store: TestStore) {
+    let server = start(&store).await;
+    let fleet = server.fleet("org").await;
+    let receiver = Receiver::start().await;
+    receiver.answer(|_| status(500));
+    let (bus, _) = (fleet.bus("one").await, fleet.fence("Depot").await);
+    let (path, _) = webhook(&fleet, &receiver, &["geofence.*"]).await;
+    bus.cross(&server, 1, 4).await;
+    let first = until_got(&receiver, 1).await.remove(0);
+    let failed = attempts(&fleet, &path, 1).await.remove(0);
+    assert_eq!(
+        (&failed["outcome"], &failed["status"], &failed["attempt"]),
+        (&json!("failed"), &json!(500), &json!(1))
+    );
+    // Not before its time, and then it alone.
+    assert_eq!(receiver.got.borrow().len(), 1);
+    server.pass(6);
+    let again = until_got(&receiver, 2).await.remove(1);
+    assert_eq!((&again.id, &again.text), (&first.id, &first.text));
+    assert_ne!(again.timestamp, first.timestamp);
+    attempts(&fleet, &path, 2).await;
+    let (id, path) = (fleet.id.clone(), path);
+    server.stop().await;
+    // After a restart the pause goes on: the next attempt is due after 5 minutes and a bit.
+    let server = start(&store).await;
+    receiver.answer(|_| status(200));
+    server.pass(340);
+    let got = eventually(DEADLINE, async || {
+        let got = receiver.got.borrow().clone();
+        (got.len() >= 6).then_some(got)
+    })
+    .await;
+    assert_eq!(got[2].id, first.id);
+    let mut ids: Vec<String> = got.iter().map(|got| got.id.clone()).collect();
+    ids.dedup();
+    assert_eq!(ids.len(), 4, "{ids:?}");
+    let admin = server.sign_in(&id, waypost::domain::account::Role::OrgAdmin).await.0;
+    eventually(DEADLINE, async || {
+        let shown = server.get(&path, &admin).await.ok(200);
+        shown.get("failingSince").is_none() && shown.get("nextAttemptAt").is_none()
+    })
+    .await;
+    server.stop().await;
+}
+
+async fn one_that_hangs_or_is_gone_costs_another_nothing(store: TestStore) {
+    let server = start(&store).await;
+    let fleet = server.fleet("org").await;
+    let (good, hangs, gone, moved) =
+        (Receiver::start().await, Receiver::start().await, Receiver::start().await, Receiver::start().await);
+    hangs.answer(|_| None);
+    gone.answer(|_| status(410));
+    let target = good.url.clone();
+    moved.answer(move |_| {
+        Some(format!("HTTP/1.1 301 Moved\r\nlocation: {target}\r\ncontent-length: 0\r\n\r\n"))
+    });
+    let (bus, _) = (fleet.bus("one").await, fleet.fence("Depot").await);
+    for receiver in [&good, &hangs] {
+        webhook(&fleet, receiver, &["geofence.*"]).await;
+    }
+    let (to_gone, _) = webhook(&fleet, &gone, &["geofence.*"]).await;
+    let (to_moved, _) = webhook(&fleet, &moved, &["geofence.*"]).await;
+    bus.cross(&server, 1, 10).await;
+    until_got(&good, 10).await;
+    until_got(&moved, 1).await;
+    assert_eq!((good.got.borrow().len(), hangs.got.borrow().len()), (10, 1));
+    let failed = attempts(&fleet, &to_moved, 1).await.remove(0);
+    assert_eq!((&failed["outcome"], &failed["status"]), (&json!("failed"), &json!(301)));
+    let disabled = eventually(DEADLINE, || async {
+        let shown = server.get(&to_gone, &fleet.admin).await.ok(200);
+        (shown["enabled"] == false).then_some(shown)
+    })
+    .await;
+    assert_eq!(disabled["disabledReason"], "gone");
+    let letters = "select count(*) from mail_outbox where letter = 'webhookDisabled'";
+    let written = "select count(*) from letter_written where letter = 'webhookDisabled'";
+    eventually(DEADLINE, async || {
+        let count =
+            async |select: &'static str| server.context.db.read().sql(select).scalar::<i64>().await.unwrap();
+        count(letters).await + count(written).await > 0
+    })
+    .await;
+    server.stop().await;
+}
+
+async fn what_was_missed_is_sent_again_when_asked_for(store: TestStore) {
+    let server = start(&store).await;
+    let fleet = server.fleet("org").await;
+    let receiver = Receiver::start().await;
+    let (bus, _) = (fleet.bus("one").await, fleet.fence("Depot").await);
+    let (path, _) = webhook(&fleet, &receiver, &["geofence.*"]).await;
+    let since = server.context.clock.now();
+    bus.cross(&server, 1, 4).await;
+    let before = until_got(&receiver, 4).await;
+    let logged = attempts(&fleet, &path, 4).await;
+    // One, and what it answered is told.
+    let attempt = text(&logged[2]["id"]);
+    receiver.answer(|_| Some("HTTP/1.1 400 Bad\r\ncontent-length: 4\r\n\r\nnope".to_owned()));
+    let sent =
+        server.post(&format!("{path}/attempts/{attempt}/resend"), &fleet.admin, json!({})).await.ok(200);
+    assert_eq!((&sent["outcome"], &sent["answer"]), (&json!("givenUp"), &json!("nope")), "{sent}");
+    assert_eq!(sent["messageId"], logged[2]["messageId"]);
+    receiver.answer(|_| status(200));
+    // While it is disabled nothing is sent, nor afterwards by itself.
+    server.put(&path, &fleet.admin, json!({ "enabled": false })).await.ok(200);
+    let refused = server.post(&format!("{path}/resend"), &fleet.admin, json!({ "since": since })).await;
+    refused.problem(409, "invalidTransition");
+    bus.cross(&server, 5, 6).await;
+    server.put(&path, &fleet.admin, json!({ "enabled": true })).await.ok(200);
+    server.post(&format!("{path}/resend"), &fleet.admin, json!({ "since": since })).await.ok(200);
+    let got = until_got(&receiver, 11).await.split_off(5);
+    let ids = |got: &[Got]| got.iter().map(|got| got.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&got[..4]), ids(&before));
+    let expected: Vec<String> = fleet.events().await.iter().map(|id| format!("{id}_1")).collect();
+    assert_eq!(ids(&got), expected);
+    server.stop().await;
+}

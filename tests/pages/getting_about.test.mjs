@@ -1,0 +1,86 @@
+// Finding one's way: Ctrl-K, a search that narrows the map too, a phone as a tracker.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Fleet, eventually, hasMap, setUp, signIn, visit } from "./harness/index.mjs";
+
+const CENTER = { latitude: 59.33, longitude: 18.06 };
+
+const stage = setUp();
+
+/** A fleet of three buses, one of them moving. */
+async function fleetOf() {
+  const fleet = await Fleet.make(stage.server);
+  const [seven, eight, nine] = [await fleet.vehicle("Bus 7", { plate: { number: "ABC 007" } }), await fleet.vehicle("Bus 8"), await fleet.vehicle("Tram 9")];
+  await seven.at(CENTER.latitude, CENTER.longitude, { speedKmh: 36 });
+  await eight.at(CENTER.latitude + 0.01, CENTER.longitude, { speedKmh: 0 });
+  await nine.at(CENTER.latitude, CENTER.longitude + 0.01, { speedKmh: 0 });
+  const page = await stage.page();
+  await signIn(page, fleet);
+  return { fleet, page, seven, eight, nine };
+}
+
+const drawnOn = (page) => page.evaluate(() => document.querySelector(".map").fleetMap.drawn().sort());
+
+test("Ctrl-K finds vehicles, plates, drivers, fences and commands, and goes there by the keyboard", async () => {
+  const { fleet, page, seven } = await fleetOf();
+  await fleet.circle("Home", CENTER, 300);
+  const driver = await fleet.admin.post("/v1/drivers", { firstName: "Astrid", lastName: "Lind", lock: false });
+  const find = async (text, option) => {
+    await page.keyboard.press("Control+k");
+    const box = page.getByRole("combobox", { name: "Go to" });
+    await box.fill(text);
+    await page.getByRole("option", { name: option }).first().waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  };
+  await find("abc 007", "Bus 7");
+  await page.waitForURL((url) => url.hash.startsWith(`#/live/${seven.id}`));
+  await find("lind", "Astrid Lind");
+  await page.waitForURL((url) => url.hash === `#/drivers/${driver.id}`);
+  await find("home", "Home");
+  await page.getByRole("heading", { name: "Home", exact: true }).waitFor();
+  await find("new veh", "New vehicle");
+  await page.waitForURL((url) => url.hash === "#/fleet/new");
+  await find("59.33, 18.06", "Fence here");
+  await eventually(async () => assert.equal(await page.getByLabel("Centre latitude").inputValue(), "59.33"));
+  // the other key, but not where one writes
+  await page.getByLabel("Name", { exact: true }).fill("a/b");
+  assert.equal(await page.getByRole("combobox", { name: "Go to" }).count(), 0);
+  assert.deepEqual(page.faults, []);
+});
+
+test("search narrows list and map", async () => {
+  const { page, nine } = await fleetOf();
+  await hasMap(page);
+  await eventually(async () => assert.equal((await drawnOn(page)).length, 3));
+  await page.getByLabel("Search vehicles").fill("tram");
+  await eventually(async () => assert.deepEqual(await drawnOn(page), [nine.id]));
+  assert.deepEqual(page.faults, []);
+});
+
+test("a phone is set up by a code, and its first position is told", async () => {
+  const { page } = await fleetOf();
+  await visit(page, "#/fleet/new");
+  await page.getByLabel("Name", { exact: true }).fill("My phone");
+  await page.getByLabel("Tracker's own id").fill("phone-1");
+  await page.getByRole("button", { name: "Save" }).click();
+  const dialog = page.getByRole("dialog", { name: "Token of phone-1" });
+  await dialog.getByText("Use a phone").click();
+  await dialog.getByText("A phone does not reach").waitFor();
+  await dialog.getByRole("img", { name: "QR code that sets up Traccar Client" }).waitFor();
+  await dialog.getByText("Waiting for the first position").waitFor();
+  for (const [name, scheme] of [["Traccar Client", "org.traccar.client:"], ["OwnTracks", "owntracks:"], ["Overland", "overland:"]]) {
+    await dialog.getByRole("button", { name, exact: true }).click();
+    await dialog.getByRole("img", { name: `QR code that sets up ${name}` }).waitFor();
+    assert.ok((await dialog.getByRole("link", { name: `Open in ${name}` }).getAttribute("href")).startsWith(scheme));
+  }
+  await dialog.getByRole("button", { name: "GPSLogger", exact: true }).click();
+  const url = await dialog.getByRole("group", { name: "Address", exact: true }).textContent();
+  // what the phone then does
+  const said = await fetch(`${url}?lat=59.33&lon=18.06&timestamp=${Math.round(Date.now() / 1000)}`, { method: "POST" });
+  assert.equal(said.status, 200);
+  await dialog.getByText("First position received").waitFor();
+  assert.deepEqual(page.faults, []);
+});
