@@ -69,11 +69,16 @@ impl Stream {
         tokio::time::timeout(ANSWER_WITHIN, heard).await.expect("an event")
     }
 
-    /// The resource and the name of the next change, and its id.
+    /// The kind and the name of the next change of a geofence, and its id. Changes of what the test began with may come
+    /// first: they are numbered after they were answered.
     async fn change(&mut self) -> (String, String) {
-        let (_, id, said) = self.hear(&["change"]).await;
-        let change = &said["change"];
-        (format!("{} {}", text(&change["kind"]), text(&change["data"]["name"])), id.unwrap())
+        loop {
+            let (_, id, said) = self.hear(&["change"]).await;
+            let change = &said["change"];
+            if change["resource"] == "geofence" {
+                return (format!("{} {}", text(&change["kind"]), text(&change["data"]["name"])), id.unwrap());
+            }
+        }
     }
 }
 
