@@ -75,15 +75,13 @@ impl ApiKeys {
         now: Timestamp,
     ) -> Result<Caller, AuthError> {
         let hash = secret::hash(token);
-        if let Some((caller, expires_at)) = self.known.known(&hash)
-            && expires_at.is_none_or(|ends_at| now < ends_at)
-        {
-            return Ok(caller);
-        }
         let found = async { look_up(db, KeyName::TokenHash(&hash), now).await.map(Some) };
         let of = |(caller, _): &(Caller, Option<Timestamp>)| caller.organization_id;
-        let (caller, _) =
+        let (caller, expires_at) =
             self.known.look_up(sessions, hash.clone(), of, found).await?.ok_or(AuthError::UnknownKey)?;
+        if let Some(expired_at) = expires_at.filter(|ends_at| *ends_at <= now) {
+            return Err(AuthError::KeyExpired(expired_at));
+        }
         Ok(caller)
     }
 

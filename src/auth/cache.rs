@@ -40,8 +40,8 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         None
     }
 
-    /// Looks a value up and keeps it. What is found nowhere, or belongs to no organization, is not kept: a stranger can
-    /// make up any number of tokens.
+    /// A value from memory, or looked up and kept. What is found nowhere, or belongs to no organization, is not kept: a
+    /// stranger can make up any number of tokens.
     pub(super) async fn look_up<E>(
         &self,
         sessions: &Sessions,
@@ -49,6 +49,9 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         organization: impl FnOnce(&V) -> Option<OrganizationId>,
         look_up: impl Future<Output = Result<Option<V>, E>>,
     ) -> Result<Option<V>, E> {
+        if let Some(known) = self.known(&key) {
+            return Ok(Some(known));
+        }
         let looked_up_at = sessions.revocations();
         let Some(value) = look_up.await? else { return Ok(None) };
         if let Some(organization) = organization(&value) {
@@ -117,6 +120,8 @@ mod tests {
             let looked_up = cache.look_up(&sessions, "a", |_| Some(FLEET), found(is_changed)).await;
             assert_eq!((looked_up, cache.known(&"a")), (Ok(Some(1)), kept));
         }
+        let from_memory = cache.look_up(&sessions, "a", |_| None, async { Err("looked up again") }).await;
+        assert_eq!(from_memory, Ok(Some(1)));
         assert_eq!(cache.look_up(&sessions, "b", |_| None, found(false)).await, Ok(Some(1)));
         assert_eq!(cache.known(&"b"), None, "without an organization nothing would tell of a change");
     }
