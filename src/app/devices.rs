@@ -7,6 +7,7 @@ use actix_server::ServerBuilder;
 use actix_service::fn_service;
 use tokio::net::TcpStream;
 use tokio_util::task::TaskTracker;
+use waypost_actors::model::OrganizationId;
 
 use super::error::StartError;
 use super::tune::tune;
@@ -26,6 +27,11 @@ impl Bound {
     /// Where it listens, also if the settings left the port to the system.
     pub(super) const fn address(&self) -> SocketAddr {
         self.setting.address
+    }
+
+    /// Whose trackers may report here.
+    pub(super) const fn organization(&self) -> OrganizationId {
+        self.setting.organization
     }
 }
 

@@ -25,9 +25,6 @@ pub enum StartError {
     /// The settings of a broker cannot be used.
     #[error("cannot subscribe at {0} (mqttBrokers)")]
     Mqtt(String, #[source] MqttError),
-    /// A listener or a broker's connection is set for an organization that does not exist.
-    #[error("there is no organization {0} (named in {1})")]
-    NoOrganization(uuid::Uuid, &'static str),
     /// The store could not be opened.
     #[error(transparent)]
     Store(#[from] OpenError),

@@ -2,26 +2,34 @@
 
 use actix_rt::spawn;
 use tokio_util::task::TaskTracker;
+use waypost_actors::model::OrganizationId;
 
 use super::error::StartError;
 use crate::context::Context;
 use crate::ingest::mqtt::Subscriber;
 
-/// Fails if a listener or a connection is set for an organization that does not exist: nobody could report there.
-pub(super) async fn require_organizations(context: &Context) -> Result<(), StartError> {
-    let listeners = context.settings.device_listeners.iter().map(|it| (it.organization, "deviceListeners"));
-    let brokers = context.settings.mqtt_brokers.iter().map(|it| (it.organization, "mqttBrokers"));
-    for (organization, setting) in listeners.chain(brokers) {
+/// The organizations that listeners or brokers are set for and that do not exist. They are told in the log and their
+/// inputs stay shut: an organization that was deleted must not keep the server from its next start.
+pub(super) async fn missing_organizations(context: &Context) -> Result<Vec<OrganizationId>, StartError> {
+    let listeners = context.settings.device_listeners.iter().map(|it| (it.organization, it.to_string()));
+    let brokers = context.settings.mqtt_brokers.iter().map(|it| (it.organization, it.to_string()));
+    let mut missing = Vec::new();
+    for (organization, input) in listeners.chain(brokers) {
         if context.auth.organization_status(organization).await?.is_none() {
-            return Err(StartError::NoOrganization(organization.0, setting));
+            tracing::error!(input, organization = %organization.0, "nobody can report here: there is no such organization");
+            missing.push(organization);
         }
     }
-    Ok(())
+    Ok(missing)
 }
 
-/// Begins to subscribe at every broker.
-pub(super) fn subscribe(context: &Context, sockets: &TaskTracker) -> Result<(), StartError> {
-    for broker in &context.settings.mqtt_brokers {
+/// Begins to subscribe at every broker whose organization is not missing.
+pub(super) fn subscribe(
+    context: &Context,
+    missing: &[OrganizationId],
+    sockets: &TaskTracker,
+) -> Result<(), StartError> {
+    for broker in context.settings.mqtt_brokers.iter().filter(|it| !missing.contains(&it.organization)) {
         let (auth, live, sessions) = (context.auth.clone(), context.live.clone(), context.sessions.clone());
         let subscriber = Subscriber::new(broker.clone(), auth, live, sessions, context.report_log.clone())
             .map_err(|error| StartError::Mqtt(broker.to_string(), error))?;

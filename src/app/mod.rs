@@ -112,7 +112,6 @@ impl Application {
         settings.listen = address;
 
         let devices = devices::bind(&settings.device_listeners)?;
-        let device_addresses = devices.iter().map(devices::Bound::address).collect();
 
         let readiness = Readiness::default();
         let metrics = Arc::new(Metrics::new(readiness.clone()));
@@ -124,7 +123,7 @@ impl Application {
             Start { settings, clock, mail, readiness, store }.run().await
         };
         room.close().await;
-        let Started { context, first_start, writer, probe, lock } = match started {
+        let Started { context, first_start, missing, writer, probe, lock } = match started {
             Ok(started) => started,
             Err(error) => {
                 if let Some(admin) = admin {
@@ -134,8 +133,11 @@ impl Application {
             }
         };
         let sockets = TaskTracker::new();
+        let devices: Vec<_> =
+            devices.into_iter().filter(|it| !missing.contains(&it.organization())).collect();
+        let device_addresses = devices.iter().map(devices::Bound::address).collect();
         let server = serve(listener, devices, workers, &context, &sockets)?;
-        inputs::subscribe(&context, &sockets)?;
+        inputs::subscribe(&context, &missing, &sockets)?;
         metrics.serving(context.live.clone(), context.sessions.clone(), context.report_log.clone());
         readiness.serving();
         let admin_address = admin.as_ref().map(|admin| admin.address);

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use waypost_actors::live::{Live, LiveConfig, LiveParts};
+use waypost_actors::model::OrganizationId;
 use waypost_actors::ports::{LiveCache, TrackStore};
 
 use super::error::StartError;
-use super::inputs::require_organizations;
+use super::inputs::missing_organizations;
 use super::upkeep::renew_partitions;
 use crate::auth::FirstStart;
 use crate::clock::Clock;
@@ -36,6 +37,8 @@ const STOP_WITHIN: Duration = Duration::from_secs(1);
 pub(super) struct Started {
     pub(super) context: Context,
     pub(super) first_start: FirstStart,
+    /// Organizations that the settings name and that do not exist.
+    pub(super) missing: Vec<OrganizationId>,
     /// The track writer's own connection.
     pub(super) writer: Writer,
     pub(super) probe: Probe,
@@ -96,7 +99,9 @@ impl Start {
         };
         let live = Live::start(live).await?;
         match self.share(&db, &live, track).await {
-            Ok((context, first_start)) => Ok(Started { context, first_start, writer, probe, lock }),
+            Ok((context, first_start, missing)) => {
+                Ok(Started { context, first_start, missing, writer, probe, lock })
+            }
             Err(error) => {
                 live.stop_within(STOP_WITHIN).await;
                 Err(error)
@@ -110,15 +115,15 @@ impl Start {
         db: &Db,
         live: &Live,
         track: Arc<Track>,
-    ) -> Result<(Context, FirstStart), StartError> {
+    ) -> Result<(Context, FirstStart, Vec<OrganizationId>), StartError> {
         let (clock, settings) = (self.clock.clone(), self.settings.clone());
         let mail = Post::new(db.clone(), clock.clone(), &settings, self.mail.clone())?;
         let readiness = self.readiness.clone();
         let context =
             Context::start(db.clone(), live.clone(), track, clock, settings, mail, readiness).await?;
-        require_organizations(&context).await?;
+        let missing = missing_organizations(&context).await?;
         let first_start = context.auth.first_start(&context.settings).await?;
-        Ok((context, first_start))
+        Ok((context, first_start, missing))
     }
 }
 

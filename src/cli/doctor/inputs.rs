@@ -17,7 +17,7 @@ pub(super) async fn look(settings: &Settings, organizations: Option<&[Uuid]>, re
         if organizations.is_some_and(|known| !known.contains(&organization)) {
             report.wrong(
                 ABOUT,
-                format!("{input}: there is no organization {organization}, so the server does not start"),
+                format!("{input}: there is no organization {organization}, so nobody can report there"),
                 "name one that is there (GET /v1/organizations)",
             );
         }

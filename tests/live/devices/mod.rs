@@ -25,6 +25,7 @@ for_each_engine!(
     a_device_has_one_connection_and_only_as_long_as_it_may_report,
     while_the_store_is_away_nothing_is_answered_and_nothing_lost,
     killed_at_any_moment_what_a_device_forgot_is_stored_once,
+    the_input_of_an_organization_that_is_gone_keeps_no_server_from_its_start,
 );
 
 const NAMES: [&str; 4] = ["356307042441013", "864717003283581", "4970105243", "866314060109269"];
@@ -319,4 +320,19 @@ async fn killed_at_any_moment_what_a_device_forgot_is_stored_once(store: TestSto
     instants.dedup();
     assert_eq!((stored.len(), instants.len(), count()), (900, 900, 900));
     server.stop().await;
+}
+
+async fn the_input_of_an_organization_that_is_gone_keeps_no_server_from_its_start(store: TestStore) {
+    let port = port_for_restarts();
+    let yard = Yard::open(&store, |settings| {
+        let gone = "0190b3c2-7a51-7c3e-9d0a-5b7f6c1e2d43";
+        settings.device_listeners.extend(listeners(gone, [port, 0, 0, 0]).into_iter().take(1));
+    })
+    .await;
+    assert_eq!(yard.server.device_addresses.len(), NAMES.len());
+    assert!(TcpStream::connect(("127.0.0.1", port)).await.is_err(), "nobody could report there");
+    let mut wire = yard.connect(0).await;
+    wire.write_all(&[greeting(NAMES[0]), teltonika(&[yard.start()])].concat()).await.unwrap();
+    assert_eq!(heard(&mut wire, 5).await, [1, 0, 0, 0, 1]);
+    yard.server.stop().await;
 }
