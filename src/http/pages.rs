@@ -1,4 +1,4 @@
-//! Pages for people: explanations of error codes, the first superAdmin's form, the description.
+//! Pages for people: explanations of error codes, the first superAdmin's form; and the description.
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, web};
@@ -16,7 +16,6 @@ use super::request::{PathToken, Shared};
 use crate::auth::AuthError;
 use crate::domain::account::password_fault;
 use crate::domain::members::is_email;
-use crate::ops::etag;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}\
 label{display:block;margin:1rem 0}input{display:block;width:100%;padding:.5rem;font:inherit}\
@@ -29,9 +28,6 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
         "default-src 'none'; style-src 'sha256-{hash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
 });
-/// The policy of the docs page: its own files, and the styles its script writes.
-const DOCS_POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
-     base-uri 'none'; frame-ancestors 'none'";
 
 pub(super) fn page(mut answer: HttpResponseBuilder, title: &str, body: &str) -> HttpResponse {
     answer.insert_header((header::CONTENT_SECURITY_POLICY, POLICY.as_str()));
@@ -135,41 +131,10 @@ pub async fn redeem_setup(
 pub async fn openapi_json(request: HttpRequest) -> HttpResponse {
     let description = request.app_data::<&'static LazyLock<Description>>();
     let description = description.expect("whoever mounts the routes gives their description");
-    asked_again(description.etag.clone()).content_type("application/json").body(description.text.as_str())
-}
-
-/// An answer that browsers may cache but must revalidate by its tag, which changes with the server's version.
-fn asked_again(tag: String) -> HttpResponseBuilder {
-    let mut answer = HttpResponse::Ok();
-    answer.insert_header((header::ETAG, tag)).insert_header((header::CACHE_CONTROL, "no-cache"));
-    answer
-}
-
-/// The docs page itself. Its relative links need a slash at the end of the URL, which the request does not have.
-pub async fn docs() -> HttpResponse {
-    asked_again(etag::of(&DOCS))
-        .insert_header((header::CONTENT_SECURITY_POLICY, DOCS_POLICY))
-        .content_type("text/html; charset=utf-8")
-        .body(DOCS)
-}
-
-const DOCS: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Waypost API</title>\
-    <link rel=\"icon\" href=\"data:,\">\
-    <link rel=\"stylesheet\" href=\"/docs/swagger-ui.css\"><div id=\"swagger-ui\"></div>\
-    <script src=\"/docs/swagger-ui-bundle.js\"></script>\
-    <script src=\"/docs/swagger-ui-standalone-preset.js\"></script>\
-    <script src=\"/docs/swagger-initializer.js\"></script></html>";
-
-/// A file of the docs page.
-pub async fn docs_file(path: web::Path<String>) -> Answer {
-    static CONFIG: LazyLock<std::sync::Arc<utoipa_swagger_ui::Config<'static>>> =
-        LazyLock::new(|| std::sync::Arc::new(utoipa_swagger_ui::Config::from("/openapi.json")));
-    let file = utoipa_swagger_ui::serve(&path, std::sync::Arc::clone(&CONFIG));
-    let file = file.ok().flatten().ok_or_else(|| Problem::new(Code::NotFound))?;
-    let mut answer = asked_again(etag::of(&(env!("CARGO_PKG_VERSION"), path.as_str(), file.bytes.len())));
-    if file.gzpipped {
-        answer.insert_header((header::CONTENT_ENCODING, "gzip"));
-    }
-    answer.insert_header((header::CONTENT_SECURITY_POLICY, DOCS_POLICY));
-    Ok(answer.content_type(file.content_type).body(file.bytes.into_owned()))
+    // Browsers may keep it, but ask by its tag, which changes with the server's version.
+    HttpResponse::Ok()
+        .insert_header((header::ETAG, description.etag.clone()))
+        .insert_header((header::CACHE_CONTROL, "no-cache"))
+        .content_type("application/json")
+        .body(description.text.as_str())
 }

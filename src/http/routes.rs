@@ -215,8 +215,7 @@ routes! {
         "POST" "/address/{token}"  links::redeem_address;
         "GET"  "/reset/{token}"    links::reset_form;
         "POST" "/reset/{token}"    links::redeem_reset;
-        "GET"  "/docs"             pages::docs;
-        "GET"  "/docs/{file}"      pages::docs_file;
+        "GET"  "/docs"             dispatcher::docs;
         "GET"  "/"                 dispatcher::index;
         "GET"  "/assets/{file}"    dispatcher::asset;
         "GET"  "/map.json"         background::background;

@@ -7,3 +7,8 @@ declare module "virtual:land-50m" {
   const land: import("topojson-specification").Topology;
   export default land;
 }
+
+declare module "swagger-ui-dist/swagger-ui-es-bundle.js" {
+  const start: (options: { url: string; dom_id: string; deepLinking: boolean }) => void;
+  export default start;
+}
