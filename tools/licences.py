@@ -1,20 +1,26 @@
 #!/usr/bin/env python3
-"""Lists what ships in the program and in its page, with versions and licences: src/cli/licences.txt, printed by `waypost licences`.
+"""Lists what ships in the program and in its page, with versions and licences: src/cli/licences.txt, printed by `waypost licences`; and
+the texts that come with it, which most of the licences ask for: src/cli/licence_texts.gz, printed by `waypost licences --texts`.
 
-    tools/licences.py            write the list anew, after a change of Cargo.lock or web/package-lock.json
-    tools/licences.py --check    fail if it is not what it would be
-    tools/licences.py --sbom V   print the same for the program of version V as a list of CycloneDX 1.5
+    tools/licences.py            write both anew, after a change of Cargo.lock or web/package-lock.json
+    tools/licences.py --check    fail if they are not what they would be; the page's texts only where web/node_modules is
+    tools/licences.py --sbom V   print the list for the program of version V as one of CycloneDX 1.5
 
-Needs cargo (with the crates of Cargo.lock fetched) and nothing else.
+Needs cargo (with the crates of Cargo.lock fetched); to write, also web/node_modules (npm ci in web/).
 """
 
+import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LIST = os.path.join(ROOT, "src/cli/licences.txt")
+TEXTS = os.path.join(ROOT, "src/cli/licence_texts.gz")
+# What the files are called that hold a licence, or what it asks to be shown.
+TEXT_NAMES = re.compile(r"(un)?licen[cs]e|copying|copyright|notice", re.IGNORECASE)
 # The list is of one platform, so that it is the same wherever it is made.
 PLATFORM = "x86_64-unknown-linux-gnu"
 
@@ -29,8 +35,8 @@ BUNDLED = [
 ]
 
 
-def crates():
-    """Every crate that is linked into the program: normal dependencies of the package, and theirs."""
+def linked():
+    """Every package that is linked into the program: normal dependencies of waypost, and theirs."""
     command = ["cargo", "metadata", "--locked", "--format-version=1", "--filter-platform", PLATFORM]
     told = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
     packages = {package["id"]: package for package in told["packages"]}
@@ -48,7 +54,11 @@ def crates():
             if is_linked and not is_macro:
                 waiting.append(dependency["pkg"])
     ours = set(told["workspace_members"])
-    return sorted({(packages[id]["name"], packages[id]["version"], licence(packages[id])) for id in found - ours})
+    return [packages[id] for id in found - ours]
+
+
+def crates():
+    return sorted({(package["name"], package["version"], licence(package)) for package in linked()})
 
 
 def licence(package):
@@ -58,6 +68,10 @@ def licence(package):
 
 
 def modules():
+    return sorted({(name, version, terms) for name, version, terms, _ in locked()})
+
+
+def locked():
     """Every module of the page, by its lock file; and of those of its build what ends up in it."""
     with open(os.path.join(ROOT, "web/package-lock.json")) as file:
         packages = json.load(file)["packages"]
@@ -66,8 +80,9 @@ def modules():
     for path, package in packages.items():
         name = path.rsplit(prefix, 1)[-1]
         if path and (not package.get("dev") or name in ("world-atlas", "swagger-ui-dist")):
-            listed.append((name, package["version"], package.get("license") or sys.exit(f"{name} does not name its licence")))
-    return sorted(set(listed))
+            terms = package.get("license") or sys.exit(f"{name} does not name its licence")
+            listed.append((name, package["version"], terms, os.path.join(ROOT, "web", path)))
+    return listed
 
 
 def text():
@@ -78,6 +93,46 @@ def text():
         lines += [f"{title} ({len(rows)})", ""]
         lines += [f"  {name:<{widths[0]}}  {version:<{widths[1]}}  {terms}" for name, version, terms in rows] + [""]
     return "\n".join(lines)
+
+
+def found_texts(folder):
+    """The licences and notices of a package; a crate that compiles in another's sources has those below itself."""
+    for place, folders, files in sorted(os.walk(folder)):
+        folders[:] = [name for name in folders if name not in ("node_modules", "tests", "benches", "examples", "dictionary")]
+        for name in sorted(files):
+            # Not a source file that is about licences.
+            if TEXT_NAMES.search(name) and not name.endswith((".rs", ".js", ".ts", ".json", ".toml", ".py", ".sh", ".html")):
+                with open(os.path.join(place, name), encoding="utf-8", errors="replace") as file:
+                    yield file.read().replace("\r\n", "\n").strip("\n")
+
+
+def texts(title, packages):
+    """The texts of packages (name, version, folder), each once, under the names of all that bring it."""
+    owners, without = {}, []
+    for name, version, folder in sorted(packages):
+        found = list(found_texts(folder))
+        for one in found:
+            # The same words count as the same text, however they are broken into lines.
+            kept = owners.setdefault(" ".join(one.split()), (one, []))[1]
+            if f"{name} {version}" not in kept:
+                kept.append(f"{name} {version}")
+        if not found:
+            without.append(f"{name} {version}")
+    parts = [f"{title}\n{'=' * len(title)}"]
+    if without:
+        parts.append("Without a text of their own, under the licences of the list: " + ", ".join(without))
+    for text, names in sorted(owners.values(), key=lambda owned: owned[1]):
+        parts.append("-" * 100 + "\n" + ", ".join(names) + "\n\n" + text)
+    return "\n\n".join(parts) + "\n\n"
+
+
+def texts_of_program():
+    of = {(package["name"], package["version"], os.path.dirname(package["manifest_path"])) for package in linked()}
+    return texts("Licences of what is in the program", of)
+
+
+def texts_of_page():
+    return texts("Licences of what is in the dispatcher's page", {(name, version, folder) for name, version, _, folder in locked()})
 
 
 def sbom(version):
@@ -97,19 +152,38 @@ def sbom(version):
     return json.dumps(listed, indent=2)
 
 
+def check():
+    with open(LIST) as file:
+        if file.read() != text():
+            sys.exit("src/cli/licences.txt is not current: run tools/licences.py and commit it")
+    with gzip.open(TEXTS, "rt", encoding="utf-8") as file:
+        kept = file.read()
+    program = texts_of_program()
+    has_page = os.path.isdir(os.path.join(ROOT, "web/node_modules"))
+    is_current = kept == program + texts_of_page() if has_page else kept.startswith(program)
+    if not is_current:
+        sys.exit("src/cli/licence_texts.gz is not current: run tools/licences.py and commit it")
+
+
+def write():
+    if not os.path.isdir(os.path.join(ROOT, "web/node_modules")):
+        sys.exit("web/node_modules is missing: npm ci in web/")
+    with open(LIST, "w") as file:
+        file.write(text())
+    with open(TEXTS, "wb") as file:
+        # Without the time it is the same file for the same texts.
+        file.write(gzip.compress((texts_of_program() + texts_of_page()).encode(), mtime=0))
+
+
 def main():
-    made = text()
     if sys.argv[1:] == ["--check"]:
-        with open(LIST) as file:
-            if file.read() != made:
-                sys.exit("src/cli/licences.txt is not current: run tools/licences.py and commit it")
+        check()
     elif len(sys.argv) == 3 and sys.argv[1] == "--sbom":
         print(sbom(sys.argv[2]))
     elif sys.argv[1:]:
         sys.exit(__doc__)
     else:
-        with open(LIST, "w") as file:
-            file.write(made)
+        write()
 
 
 main()

@@ -81,7 +81,7 @@ pub(crate) enum Command {
     /// Print the OpenAPI document and stop.
     Openapi,
     /// Print what ships in this program and in its page, with versions and licences.
-    Licences,
+    Licences(licences::LicencesArgs),
     /// Print the completions of a shell.
     Completions(manual::Completions),
     /// Print the manual page, or write those of all commands into a directory.
@@ -99,7 +99,7 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
         Command::Restore(args) => backup::restore(args).await,
         Command::Doctor(args) => return doctor::doctor(args).await,
         Command::Upgrade(args) => doctor::upgrade(args).await,
-        Command::Licences => licences::print(),
+        Command::Licences(args) => licences::print(&args),
         Command::Completions(args) => manual::completions(&args, Cli::command()),
         Command::Man(args) => manual::man(args, Cli::command()),
         Command::Export(export) => export::run(export).await,
