@@ -13,7 +13,7 @@ const LIST: &str = include_str!("licences.txt");
 const TEXTS: &[u8] = include_bytes!("licence_texts.gz");
 
 /// What to print.
-#[derive(Args)]
+#[derive(Args, Debug)]
 pub(super) struct LicencesArgs {
     /// Print the texts of the licences as well.
     #[arg(long)]
