@@ -14,7 +14,7 @@ const TEXTS: &[u8] = include_bytes!("licence_texts.gz");
 
 /// What to print.
 #[derive(Args, Debug)]
-pub(super) struct LicencesArgs {
+pub(crate) struct LicencesArgs {
     /// Print the texts of the licences as well.
     #[arg(long)]
     texts: bool,
