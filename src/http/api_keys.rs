@@ -29,9 +29,8 @@ pub async fn list_api_keys(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let found = ops::list_api_keys(&context, &by, id, &sort, page).await?;
     Ok(answer::page(&request, page, found, |key| key))
 }

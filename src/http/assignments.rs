@@ -49,8 +49,7 @@ pub async fn unassign_vehicle(
     Matching(if_match): Matching,
 ) -> Answer {
     let ended_at = query.one("endedAt", instant);
-    let by = Scoped { caller, organization: query.organization() };
-    query.finish()?;
+    let by = query.scoped(caller)?;
     ops::unassign_vehicle(&context, &by, (driver, vehicle), ended_at, &if_match).await?;
     Ok(HttpResponse::NoContent().finish())
 }
@@ -81,9 +80,8 @@ pub async fn list_vehicles_of_driver(
     mut query: Query,
 ) -> Answer {
     let (filter, deleted) = history(&mut query);
-    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(assignment_history::SORT_KEYS, NEWEST_FIRST), query.page());
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let of = (id, deleted);
     let found = assignment_history::list_vehicles_of_driver(&context, &by, of, filter, &sort, page);
     Ok(answer::page(&request, page, found.await?, |item| item))
@@ -108,9 +106,8 @@ pub async fn list_drivers_of_vehicle(
     mut query: Query,
 ) -> Answer {
     let (filter, deleted) = history(&mut query);
-    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(assignment_history::SORT_KEYS, NEWEST_FIRST), query.page());
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let of = (id, deleted);
     let found = assignment_history::list_drivers_of_vehicle(&context, &by, of, filter, &sort, page);
     Ok(answer::page(&request, page, found.await?, |item| item))

@@ -58,9 +58,8 @@ pub async fn list_drivers(
         include_deleted: query.one("includeDeleted", flag).unwrap_or(false),
         updated_after: query.updated_after(),
     };
-    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let found = ops::list_drivers(&context, &by, &filter, &sort, page).await?;
     Ok(answer::page(&request, page, found, |item| item))
 }
@@ -97,9 +96,8 @@ pub async fn search_drivers(
 ) -> Answer {
     let number = query.one("licenseNumber", |text| license_number(&json!(text)).map_err(|(_, must)| must));
     let of = query.one("country", |text| country(&json!(text.to_uppercase())).map_err(|(_, must)| must));
-    let by = Scoped { caller, organization: query.organization() };
     let asked = query.page();
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let Some(number) = number else {
         let errors = vec![FieldError::new("?licenseNumber", "required", "is required")];
         let problem = Problem::new(Code::InvalidParameter);
@@ -124,8 +122,7 @@ pub async fn find_driver(
     mut query: Query,
 ) -> Answer {
     let include_deleted = query.one("includeDeleted", flag).unwrap_or(false);
-    let by = Scoped { caller, organization: query.organization() };
-    query.finish()?;
+    let by = query.scoped(caller)?;
     Ok(shown(&ops::find_driver(&context, &by, id, include_deleted).await?))
 }
 

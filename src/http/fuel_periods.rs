@@ -22,7 +22,6 @@ use crate::ops::fuel_chart as chart;
 use crate::ops::fuel_consumption as consumption;
 use crate::ops::fuel_pages::PeriodRequest;
 use crate::ops::fuel_raw as raw;
-use crate::ops::scoped::Scoped;
 
 /// Points of a chart unless the client asks otherwise.
 pub(super) const DEFAULT_POINTS: i64 = 500;
@@ -66,9 +65,8 @@ pub async fn fuel_raw_data(
     mut query: Query,
 ) -> Answer {
     let asked = period(&mut query);
-    let by = Scoped { caller, organization: query.organization() };
     let format = query.one("format", word(RawFormat::WORDS));
-    query.finish()?;
+    let by = query.scoped(caller)?;
     if request.version() < Version::HTTP_11 {
         return Err(Problem::new(Code::HttpVersion));
     }
@@ -134,10 +132,9 @@ pub async fn fuel_chart(context: Shared, SignedCaller(caller): SignedCaller, mut
         from: query.one("from", instant),
         to: query.one("to", instant),
     };
-    let by = Scoped { caller, organization: query.organization() };
     let points = query.one("points", |text| whole(text, MIN_POINTS, MAX_POINTS)).unwrap_or(DEFAULT_POINTS);
     let format = query.one("format", word(ChartFormat::WORDS)).unwrap_or(ChartFormat::ChartJs);
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let points = usize::try_from(points).unwrap_or_default();
     let chart = chart::fuel_chart(&context, &by, asked, points).await?;
     Ok(HttpResponse::Ok().json(FuelChart::new(format, &chart)))

@@ -8,7 +8,6 @@ use super::request::{InOrganization, Shared, SignedCaller};
 use crate::domain::paging::SortKey;
 use crate::domain::pending_tracker::PendingTracker;
 use crate::ops::pending_trackers as ops;
-use crate::ops::scoped::Scoped;
 
 const NEWEST_FIRST: SortKey = SortKey { name: "lastSeenAt", is_descending: true };
 
@@ -28,9 +27,8 @@ pub async fn list_pending_trackers(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let found = ops::list_pending_trackers(&context, &by, &sort, page).await?;
     Ok(answer::page(&request, page, found, |device| device))
 }

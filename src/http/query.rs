@@ -166,7 +166,7 @@ impl Query {
         if self.problems.is_empty() { Ok(()) } else { self.refused().map(drop) }
     }
 
-    /// The caller and the organization, on a route with no other parameter.
+    /// The caller and the organization it acts in, once everything else was read: ends the query as [`Query::finish`] does.
     pub fn scoped(mut self, caller: Caller) -> Result<Scoped, Problem> {
         let organization = self.organization();
         self.finish()?;

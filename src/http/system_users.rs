@@ -113,9 +113,8 @@ pub async fn list_system_users(
         statuses: query.many("status", word(SystemUserStatus::WORDS)),
         updated_after: query.updated_after(),
     };
-    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let found = ops::list_system_users(&context, &by, &filter, &sort, page).await?;
     Ok(answer::page(&request, page, found, |user| user))
 }

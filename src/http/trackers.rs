@@ -39,9 +39,8 @@ pub async fn list_trackers(
         vehicle_ids: query.many("vehicleId", id),
         updated_after: query.updated_after(),
     };
-    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let found = ops::list_trackers(&context, &by, &filter, &sort, page).await?;
     Ok(answer::page(&request, page, found, |tracker| tracker))
 }

@@ -33,7 +33,6 @@ pub async fn list_users(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let by = Scoped { caller, organization: query.organization() };
     let filter = ops::Filter {
         q: query.q(),
         roles: query.many("role", word(Role::WORDS)),
@@ -41,7 +40,7 @@ pub async fn list_users(
         updated_after: query.updated_after(),
     };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let found = ops::list_users(&context, &by, &filter, &sort, page).await?;
     Ok(answer::page(&request, page, found, |user| user))
 }

@@ -159,9 +159,8 @@ async fn listed(
     (filter, live): (ops::Filter, LiveFilter),
 ) -> Answer {
     let with_live = wants_live(&mut query, false);
-    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let (scope, found) = ops::list_vehicles(&context, &by, &filter, &live, &sort, page).await?;
     let items = shown(&context, &by.caller, &scope, found.items, with_live).await?;
     Ok(answer::page(request, page, Page { items, total: found.total }, |item| item))
@@ -202,8 +201,7 @@ pub async fn find_vehicle(
 ) -> Answer {
     let is_usual = caller.may(Action::ReadLivePositions).is_ok();
     let with_live = wants_live(&mut query, is_usual);
-    let by = Scoped { caller, organization: query.organization() };
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let (scope, vehicle) = ops::find_vehicle(&context, &by, id).await?;
     answered(&context, &by.caller, &scope, vehicle, with_live).await
 }

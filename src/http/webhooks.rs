@@ -29,9 +29,8 @@ pub async fn list_webhooks(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let found = ops::list_webhooks(&context, &by, &sort, page).await?;
     Ok(answer::page(&request, page, found, |webhook| webhook))
 }
@@ -146,9 +145,8 @@ pub async fn list_webhook_attempts(
     mut query: Query,
 ) -> Answer {
     let outcomes = query.many("outcome", word(AttemptOutcome::WORDS));
-    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::ATTEMPT_SORT_KEYS, NEWEST_ATTEMPT_FIRST), query.page());
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let found = ops::list_attempts(&context, &by, id, &outcomes, &sort, page).await?;
     Ok(answer::page(&request, page, found, |attempt| attempt))
 }
