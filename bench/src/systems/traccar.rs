@@ -59,8 +59,9 @@ pub(crate) fn open_traccar(world: &World, rivals: &Rivals) -> Result<Session> {
         Session::new("Traccar", processes, Packing::Http, world.vehicles, encoder(begin, &osmand, prefix))?;
     let vehicles = world.vehicles;
     session.reopen = Some(Box::new(move || http_openings(&osmand, vehicles)));
-    session.fetch_transitions =
-        Some(Box::new(move |slice| rest.all_transitions(slice, begin, &devices, &fences)));
+    session.fetch_transitions = Some(Box::new(move |slice| {
+        until_all(slice.expected.len(), || rest.transitions(slice, begin, &devices, &fences))
+    }));
     Ok(session)
 }
 
@@ -73,6 +74,18 @@ fn encoder(begin_millis: i64, address: &str, prefix: String) -> Encode {
             bytes.extend(http::get(&address, &path).bytes());
         }
     })
+}
+
+/// Asks until as many are there as are expected.
+fn until_all(expected: usize, ask: impl Fn() -> Result<Vec<Transition>>) -> Result<Vec<Transition>> {
+    let begun = Instant::now();
+    loop {
+        let found = ask()?;
+        if found.len() >= expected || begun.elapsed() > ALL_WITHIN {
+            return Ok(found);
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
 }
 
 /// Latitude first, as Traccar has it.
@@ -108,24 +121,6 @@ impl Rest {
     fn make(&self, path: &str, body: &Value) -> Result<i64> {
         let made = self.post(path, body, true)?;
         made["id"].as_i64().with_context(|| format!("{path} answers no id: {made}"))
-    }
-
-    /// Asks until all that are expected are there.
-    fn all_transitions(
-        &self,
-        slice: &Slice,
-        begin_millis: i64,
-        devices: &[i64],
-        fences: &[i64],
-    ) -> Result<Vec<Transition>> {
-        let begun = Instant::now();
-        loop {
-            let found = self.transitions(slice, begin_millis, devices, fences)?;
-            if found.len() >= slice.expected.len() || begun.elapsed() > ALL_WITHIN {
-                return Ok(found);
-            }
-            std::thread::sleep(Duration::from_millis(200));
-        }
     }
 
     fn transitions(
