@@ -3,15 +3,25 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { test } from "node:test";
+import { after, test } from "node:test";
 
-import { sample, setUp, signIn, views, visit } from "./harness/index.mjs";
+import { Receiver, Server, TO_THIS_COMPUTER, sample, sampleWebhooks, setUp, signIn, views, visit, webhookViews } from "./harness/index.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 let fleet;
+let hooks;
+let receiver;
 
-const stage = setUp({ first: async ({ server }) => { fleet = await sample(server); } });
+const stage = setUp({
+  start: () => Server.start(...TO_THIS_COMPUTER),
+  first: async ({ server }) => {
+    receiver = await Receiver.start();
+    fleet = await sample(server);
+    hooks = await sampleWebhooks(fleet, receiver);
+  },
+});
+after(() => receiver.close());
 
 /** What axe finds on the page as it is, with where. */
 async function findings(page) {
@@ -29,12 +39,20 @@ for (const colorScheme of ["light", "dark"]) {
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     assert.deepEqual(await findings(page), [], "sign-in");
     await signIn(page, fleet);
-    for (const [name, address, heading] of views(fleet)) {
+    for (const [name, address, heading] of [...views(fleet), ...webhookViews(hooks)]) {
       await visit(page, address);
       await page.getByRole("heading", { name: heading }).first().waitFor();
       await page.locator("[data-map=loading]").waitFor({ state: "detached" });
       assert.deepEqual(await findings(page), [], name);
     }
+    await visit(page, "#/webhooks/new");
+    await page.getByText("Changes of master data").click();
+    await page.getByText("Only some vehicles or fences").click();
+    await page.getByRole("button", { name: "Add Bus 2", exact: true }).click();
+    await page.getByLabel("Address").fill("nowhere");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("alert").getByText("Not saved").waitFor();
+    assert.deepEqual(await findings(page), [], "a form with what is wrong");
     await visit(page, `#/drivers/${fleet.driver.id}`);
     await page.getByRole("button", { name: "Unlock" }).click();
     await page.getByRole("dialog").waitFor();

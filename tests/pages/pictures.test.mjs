@@ -1,13 +1,25 @@
 // Pictures of every view, light and dark: target/pages/*.png, or docs/pictures with `npm run pictures` here.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 
-import { picture, sample, setUp, signIn, views, visit } from "./harness/index.mjs";
+import {
+  Receiver, Server, TO_THIS_COMPUTER, picture, sample, sampleWebhooks, setUp, signIn, views, visit, webhookViews,
+} from "./harness/index.mjs";
 
 let fleet;
+let hooks;
+let receiver;
 
-const stage = setUp({ first: async ({ server }) => { fleet = await sample(server); } });
+const stage = setUp({
+  start: () => Server.start(...TO_THIS_COMPUTER),
+  first: async ({ server }) => {
+    receiver = await Receiver.start();
+    fleet = await sample(server);
+    hooks = await sampleWebhooks(fleet, receiver);
+  },
+});
+after(() => receiver.close());
 
 for (const scheme of ["light", "dark"]) {
   test(`pictures, ${scheme}`, async () => {
@@ -16,7 +28,7 @@ for (const scheme of ["light", "dark"]) {
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     await picture(page, `sign-in-${scheme}`);
     await signIn(page, fleet);
-    for (const [name, address, heading] of views(fleet)) {
+    for (const [name, address, heading] of [...views(fleet), ...webhookViews(hooks)]) {
       await visit(page, address);
       await page.getByRole("heading", { name: heading }).first().waitFor();
       await page.locator("[data-map=loading]").waitFor({ state: "detached" });

@@ -1,6 +1,7 @@
 // The words of forms, fences, drivers, trackers, people and the organization: `strings.manage`.
 
 import { count, whole } from "./numbers";
+import { webhooks } from "./strings_webhooks";
 
 export const manage = {
   form: {
@@ -21,6 +22,11 @@ export const manage = {
     more: (number: number) => `${whole(number)} more: search to narrow the list.`,
     noMatch: "Nothing matches the search",
     noMatchNext: "Try a part of the name.",
+    pick: "Search to add",
+    pickOne: (name: string) => `Add ${name}`,
+    unpick: (name: string) => `Remove ${name}`,
+    picked: (label: string) => `${label}: chosen`,
+    offered: (label: string) => `${label}: to choose from`,
     gone: "This does not exist any more, or is not yours to see.",
     sure: "This cannot be undone.",
     leave: "Leave without saving?",
@@ -358,6 +364,7 @@ export const manage = {
     token: "Key",
     tryIt: "Try it",
   },
+  webhooks,
   organization: {
     title: "Organization",
     settings: "Settings",

@@ -2,8 +2,9 @@
 
 export { ADMIN, PASSWORD, Server } from "./server.mjs";
 export { Client, Fleet, Vehicle } from "./fleet.mjs";
+export { Receiver, TO_THIS_COMPUTER } from "./receiver.mjs";
 export { TileHost, archive } from "./tiles.mjs";
 export { Wire } from "./wire.mjs";
 export { hasMap, isLive, isSettled, picture, signIn, visit } from "./browser.mjs";
-export { sample, views } from "./sample.mjs";
+export { sample, sampleWebhooks, views, webhookViews } from "./sample.mjs";
 export { eventually, setUp } from "./stage.mjs";

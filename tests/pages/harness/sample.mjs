@@ -23,6 +23,30 @@ export const views = (sample) => [
   ["organization", "#/organization", "Who changed what"],
 ];
 
+/** The views of webhooks, once there are some. */
+export const webhookViews = ([hook]) => [
+  ["webhooks", `#/webhooks/${hook.id}`, "Arrivals for the warehouse"],
+  ["webhook-new", "#/webhooks/new", "New webhook"],
+];
+
+/** Webhooks of a sample: the first with a failure in its log, the second is sent everything, the third is off. */
+export async function sampleWebhooks({ admin, buses }, receiver) {
+  const made = (path, description, eventTypes, more = {}) =>
+    admin.post("/v1/webhooks", { url: `${receiver.url}/${path}`, description, eventTypes, ...more });
+  const vehicleIds = buses.slice(0, 2).map(({ id }) => id);
+  const types = ["geofence.*", "fuel.refuel", "change.vehicle.updated"];
+  const hook = await made("arrivals", "Arrivals for the warehouse", types, { vehicleIds });
+  const tried = async (status, body) => {
+    receiver.answer = { status, body };
+    await admin.post(`/v1/webhooks/${hook.id}/test`);
+  };
+  await tried(500, '{"error": "the queue is full", "retry": true}');
+  await tried(200, '{"taken": true}');
+  const second = await made("billing", "Billing", ["*"]);
+  const third = await made("old", "Former receiver", ["fuel.*"], { enabled: false });
+  return [hook, second, third];
+}
+
 /** An organization of buses around Slussen, one of them in the depot. */
 export async function sample(server, name = "Söder Bussar") {
   const fleet = await Fleet.make(server, name);

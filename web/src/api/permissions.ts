@@ -17,6 +17,7 @@ const ROLES = {
   writeUsers: leaders,
   updateOrganization: leaders,
   manageSystemUsers: leaders,
+  manageWebhooks: leaders,
   manageSubscription: operators,
   readAudit: leaders,
 } as const satisfies Record<string, readonly Role[]>;

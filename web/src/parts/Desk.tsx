@@ -6,7 +6,7 @@ import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { strings } from "../strings";
 
 export function Desk({ list, children }: { list: ComponentChildren; children: ComponentChildren }) {
-  return <div class="desk" data-open={Boolean(children)}>{list}{children}</div>;
+  return <div class="desk">{list}{children}</div>;
 }
 
 interface DetailProps {

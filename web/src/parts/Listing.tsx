@@ -2,7 +2,7 @@
 
 import { type Signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useId, useRef } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 
 import { reached } from "../api/reach";
 import type { ChangedResource } from "../api/schema";
@@ -14,8 +14,17 @@ import { Empty } from "./Empty";
 /** As many rows as anybody reads; a search finds the others. */
 const MOST_ROWS = 200;
 
-/** A list that belongs to the organization shown: loaded with it, again when asked, when anybody changed one of its things and when the server is found again; null until it is there. */
-export function useList<T>(resource: ChangedResource, load: () => Promise<readonly T[]>): { items: Signal<readonly T[] | null>; reload: () => Promise<void> } {
+interface List<T> {
+  readonly items: Signal<readonly T[] | null>;
+  readonly reload: () => Promise<void>;
+}
+
+/**
+ * A list that belongs to the organization shown: loaded with it, again when asked, when anybody changed one of its things and when the
+ * server is found again; null until it is there. Things of which the feed tells nothing have no `resource`, and are looked at again
+ * `everyMs`, as long as anybody sees the page.
+ */
+export function useList<T>(resource: ChangedResource | null, load: () => Promise<readonly T[]>, everyMs = 0): List<T> {
   const items = useSignal<readonly T[] | null>(null);
   const newest = useRef(0);
   const reload = async () => {
@@ -25,7 +34,7 @@ export function useList<T>(resource: ChangedResource, load: () => Promise<readon
     // answers may overtake each other
     if (asked === newest.current) items.value = found;
   };
-  const edited = useComputed(() => edits.value[resource] ?? 0);
+  const edited = useComputed(() => (resource ? edits.value[resource] : 0) ?? 0);
   useSignalEffect(() => { if (edited.value > 0) queueMicrotask(() => reload().catch(notice)); });
   useSignalEffect(() => { if (reached.value > 0) queueMicrotask(() => reload().catch(notice)); });
   useSignalEffect(() => {
@@ -34,7 +43,19 @@ export function useList<T>(resource: ChangedResource, load: () => Promise<readon
     items.value = null;
     queueMicrotask(() => reload().catch(notice));
   });
+  useEvery(everyMs, reload);
   return { items, reload };
+}
+
+/** Does something again and again as long as anybody sees the page; 0 never. What goes wrong then is tried the next time. */
+export function useEvery(milliseconds: number, work: () => Promise<void>): void {
+  const newest = useRef(work);
+  newest.current = work;
+  useEffect(() => {
+    if (milliseconds === 0) return undefined;
+    const again = setInterval(() => { if (!document.hidden) newest.current().catch(() => {}); }, milliseconds);
+    return () => clearInterval(again);
+  }, []);
 }
 
 export interface Column<T> {

@@ -195,7 +195,7 @@ export function Field({ of, label, hint, children }: FieldProps & { readonly chi
 }
 
 interface TextProps extends FieldProps {
-  readonly type?: "text" | "email" | "tel" | "date" | "color" | "search";
+  readonly type?: "text" | "email" | "tel" | "date" | "datetime-local" | "color" | "search" | "url";
   readonly required?: boolean;
   readonly rows?: number;
   readonly autocomplete?: string;

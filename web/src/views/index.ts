@@ -14,6 +14,7 @@ import { ProgramsView } from "./programs/ProgramsView";
 import { TrackersView } from "./trackers/TrackersView";
 import { UsersView } from "./users/UsersView";
 import { VehiclesView } from "./vehicles-admin/VehiclesView";
+import { WebhooksView } from "./webhooks/WebhooksView";
 
 export interface View {
   /** The first part of its address: `#/live`. */
@@ -36,6 +37,7 @@ export const VIEWS: readonly View[] = [
   { path: "trackers", title: strings.manage.trackers.title, isOffered: () => true, place: "menu", component: TrackersView },
   { path: "users", title: strings.manage.users.title, isOffered: () => may("listUsers"), place: "menu", component: UsersView },
   { path: "programs", title: strings.manage.programs.title, isOffered: () => may("manageSystemUsers"), place: "menu", component: ProgramsView },
+  { path: "webhooks", title: strings.manage.webhooks.title, isOffered: () => may("manageWebhooks"), place: "menu", component: WebhooksView },
   { path: "organization", title: strings.manage.organization.title, isOffered: () => true, place: "menu", component: OrganizationView },
   { path: "me", title: strings.manage.users.own, isOffered: () => true, place: "none", component: OwnView },
 ];
