@@ -5,7 +5,9 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, test } from "node:test";
 
-import { Receiver, Server, TO_THIS_COMPUTER, sample, sampleWebhooks, setUp, signIn, views, visit, webhookViews } from "./harness/index.mjs";
+import {
+  Receiver, Server, TO_THIS_COMPUTER, sample, samplePending, sampleWebhooks, setUp, signIn, views, visit, webhookViews,
+} from "./harness/index.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -18,6 +20,7 @@ const stage = setUp({
   first: async ({ server }) => {
     receiver = await Receiver.start();
     fleet = await sample(server);
+    await samplePending(fleet);
     hooks = await sampleWebhooks(fleet, receiver);
   },
 });
@@ -53,6 +56,10 @@ for (const colorScheme of ["light", "dark"]) {
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("alert").getByText("Not saved").waitFor();
     assert.deepEqual(await findings(page), [], "a form with what is wrong");
+    await visit(page, "#/trackers");
+    await page.getByRole("button", { name: "Add 356307042441013" }).click();
+    await page.getByRole("dialog").waitFor();
+    assert.deepEqual(await findings(page), [], "a new device");
     await visit(page, `#/drivers/${fleet.driver.id}`);
     await page.getByRole("button", { name: "Unlock" }).click();
     await page.getByRole("dialog").waitFor();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 
 import {
-  Receiver, Server, TO_THIS_COMPUTER, picture, sample, sampleWebhooks, setUp, signIn, views, visit, webhookViews,
+  Receiver, Server, TO_THIS_COMPUTER, picture, sample, samplePending, sampleWebhooks, setUp, signIn, views, visit, webhookViews,
 } from "./harness/index.mjs";
 
 let fleet;
@@ -16,6 +16,7 @@ const stage = setUp({
   first: async ({ server }) => {
     receiver = await Receiver.start();
     fleet = await sample(server);
+    await samplePending(fleet);
     hooks = await sampleWebhooks(fleet, receiver);
   },
 });

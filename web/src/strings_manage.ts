@@ -1,6 +1,7 @@
 // The words of forms, fences, drivers, trackers, people and the organization: `strings.manage`.
 
 import { count, whole } from "./numbers";
+import { pending } from "./strings_pending";
 import { webhooks } from "./strings_webhooks";
 
 export const manage = {
@@ -256,7 +257,11 @@ export const manage = {
     history: "Where it sat",
     fromEver: "from ever",
     now: "now",
+    speedUnit: "Its speeds are in",
+    speedUnits: { "": "what its protocol says", kmh: "km/h", ms: "m/s", knots: "knots" },
+    speedUnitHint: "Only where its app leaves that open: the OsmAnd app and Colota's template OwnTracks mean m/s.",
   },
+  pending,
   phone: {
     title: "Use a phone",
     apps: "Apps",

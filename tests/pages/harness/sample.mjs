@@ -29,6 +29,15 @@ export const webhookViews = ([hook]) => [
   ["webhook-new", "#/webhooks/new", "New webhook"],
 ];
 
+/** Devices that report to a sample and are no trackers of it. */
+export async function samplePending(fleet) {
+  const gateway = await fleet.gateway();
+  const fixes = (ident, count) => Array.from({ length: count }, (_, at) => ({
+    ident, timestamp: Date.now() / 1000 - 60 * (count - at), "position.latitude": SLUSSEN.latitude, "position.longitude": SLUSSEN.longitude,
+  }));
+  await gateway.post("/in/flespi", [...fixes("356307042441013", 12), { ident: "jane/phone" }]);
+}
+
 /** Webhooks of a sample: the first with a failure in its log, the second is sent everything, the third is off. */
 export async function sampleWebhooks({ admin, buses }, receiver) {
   const made = (path, description, eventTypes, more = {}) =>

@@ -77,9 +77,11 @@ interface ListingProps<T> {
   readonly empty: readonly [what: string, next: string];
   /** Buttons beside the title. */
   readonly actions?: ComponentChildren;
+  /** What stands above the rows. */
+  readonly before?: ComponentChildren;
 }
 
-export function Listing<T>({ title, note, items, actions, empty, text, ...rest }: ListingProps<T>) {
+export function Listing<T>({ title, note, items, actions, before, empty, text, ...rest }: ListingProps<T>) {
   const words = strings.manage.form;
   const id = useId();
   const search = useSignal("");
@@ -97,6 +99,7 @@ export function Listing<T>({ title, note, items, actions, empty, text, ...rest }
         {actions}
       </header>
       <div class="listing-body" tabIndex={0} role="group" aria-labelledby={id}>
+        {before}
         {items === null && <p class="empty quiet">{words.loading}</p>}
         {items?.length === 0 && <Empty what={empty[0]} next={empty[1]} />}
         {items && items.length > 0 && found.length === 0 && <Empty what={words.noMatch} next={words.noMatchNext} />}

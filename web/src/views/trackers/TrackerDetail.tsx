@@ -13,6 +13,7 @@ import type { Issued } from "../../parts/TokenDialog";
 import { loadVehicles, scope, vehicleName } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { strings } from "../../strings";
+import { SpeedUnitField } from "./SpeedUnitField";
 import { vehicleOptions } from "./TrackersView";
 
 const words = strings.manage.trackers;
@@ -59,6 +60,7 @@ export function TrackerDetail({ tracker, reload, onGone, onToken }: Props) {
         <Facts facts={[
           [words.model, tracker.model],
           [words.status, words.statuses[tracker.status ?? "active"]],
+          [words.speedUnit, tracker.speedUnit && words.speedUnits[tracker.speedUnit]],
           [words.vehicle, tracker.vehicleId ? vehicleName(tracker.vehicleId) : words.notInstalled],
         ]} />
       )}
@@ -70,13 +72,14 @@ export function TrackerDetail({ tracker, reload, onGone, onToken }: Props) {
 }
 
 function TrackerForm({ tracker, put }: { tracker: Tracker; put: (body: UpdateTrackerBody) => Promise<void> }) {
-  const { uniqueId, model, vehicleId } = tracker;
-  const draft = useDraft(() => ({ uniqueId, model, vehicleId: vehicleId ?? null }), tracker.updatedAt);
+  const { uniqueId, model, vehicleId, speedUnit } = tracker;
+  const draft = useDraft(() => ({ uniqueId, model, vehicleId: vehicleId ?? null, speedUnit: speedUnit ?? null }), tracker.updatedAt);
   return (
     <Form draft={draft} label={uniqueId} action={strings.manage.form.save} work={() => put(draft.changes() as UpdateTrackerBody)}>
       <TextField of="/uniqueId" label={words.uniqueId} hint={words.uniqueIdHint} required />
       <TextField of="/model" label={words.model} />
       <SelectField of="/vehicleId" label={words.vehicle} hint={words.installedHint} options={vehicleOptions()} />
+      <SpeedUnitField />
     </Form>
   );
 }

@@ -12,6 +12,8 @@ import { scope, vehicleName, vehicles } from "../../state/fleet";
 import { href, route } from "../../state/route";
 import { strings } from "../../strings";
 import { type Issued, TokenDialog } from "../../parts/TokenDialog";
+import { PendingTrackers } from "./PendingTrackers";
+import { SpeedUnitField } from "./SpeedUnitField";
 import { TrackerDetail } from "./TrackerDetail";
 
 const words = strings.manage.trackers;
@@ -40,6 +42,7 @@ export function TrackersView({ parts: [open] }: { parts: readonly string[] }) {
         { title: words.model, cell: ({ model }) => model },
         { title: words.status, cell: ({ status }) => <span class="mark" data-mark={status === "disabled" ? "bad" : "good"}>{words.statuses[status ?? "active"]}</span> },
       ]}
+      before={items.value && <PendingTrackers trackers={items.value} onAdded={reload} />}
       actions={may("writeTrackers") && <a class="button primary" href={href("trackers", "new")}>{words.new}</a>}
     />
   );
@@ -64,6 +67,7 @@ function NewTracker({ onMade }: { onMade: (made: TrackerWithToken) => Promise<vo
       <TextField of="/uniqueId" label={words.uniqueId} hint={words.uniqueIdHint} required />
       <TextField of="/model" label={words.model} />
       <SelectField of="/vehicleId" label={words.vehicle} options={vehicleOptions()} />
+      <SpeedUnitField />
     </Form>
   );
 }

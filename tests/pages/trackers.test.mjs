@@ -1,0 +1,108 @@
+// Devices that report and are no trackers yet, and what a tracker's form says of it.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Fleet, eventually, setUp, signIn, visit } from "./harness/index.mjs";
+
+const stage = setUp();
+const START = Date.parse("2026-05-01T10:00:00Z") / 1000;
+
+async function opened() {
+  const fleet = await Fleet.make(stage.server);
+  const page = await stage.page();
+  await signIn(page, fleet);
+  return { fleet, page };
+}
+
+/** Reports so many fixes of a device, a minute apart, as flespi does. */
+const report = (gateway, ident, fixes) => gateway.post("/in/flespi", Array.from({ length: fixes }, (_, minute) => (
+  { ident, timestamp: START + 60 * minute, "position.latitude": 59.33, "position.longitude": 18.06 + minute / 1000 }
+)));
+
+const news = (page) => page.getByRole("region", { name: "New devices" });
+
+test("a device that reports shows by itself, and becomes a tracker of a vehicle with what it had sent", async () => {
+  const { fleet, page } = await opened();
+  const bus = await fleet.admin.post("/v1/vehicles", { name: "Bus 7" });
+  await fleet.vehicle("Bus 1");
+  const gateway = await fleet.gateway();
+  await visit(page, "#/trackers");
+  await news(page).getByText("How does one?").click();
+  await news(page).getByText(`sends to ${stage.server.url}/in`).waitFor();
+  assert.equal(await news(page).getByRole("link", { name: "How the interface is used" }).getAttribute("href"), "/docs");
+  assert.equal((await fetch(`${stage.server.url}/docs`)).status, 200);
+
+  await report(gateway, "356307042441013", 3);
+  const row = news(page).getByRole("listitem").filter({ hasText: "356307042441013" });
+  await row.getByText("by flespi").waitFor();
+  await row.getByText("3 positions kept, from").waitFor();
+  await row.getByRole("button", { name: "Add 356307042441013" }).click();
+  const dialog = page.getByRole("dialog", { name: "Make 356307042441013 a tracker" });
+  assert.equal(await dialog.getByLabel("In vehicle").inputValue(), bus.id, "one that has no tracker is proposed");
+  await dialog.getByRole("button", { name: "Make it a tracker" }).click();
+  await news(page).getByText("356307042441013 is a tracker of Bus 7 now.").waitFor();
+  await page.getByRole("row", { name: /356307042441013.*Bus 7.*Active/ }).waitFor();
+  await row.waitFor({ state: "detached" });
+  await eventually(async () => assert.equal((await fleet.admin.get(`/v1/vehicles/${bus.id}/positions`)).data.length, 3));
+  assert.deepEqual(page.faults, []);
+});
+
+test("a device gets a new vehicle, and what is refused of that stands at its field", async () => {
+  const { fleet, page } = await opened();
+  const gateway = await fleet.gateway();
+  await report(gateway, "jane/phone", 1);
+  await visit(page, "#/trackers");
+  await news(page).getByRole("button", { name: "Add jane/phone" }).click();
+  const dialog = page.getByRole("dialog");
+  const name = dialog.getByLabel("The new vehicle's name");
+  assert.deepEqual([await dialog.getByLabel("In vehicle").inputValue(), await name.inputValue()], ["", "jane/phone"]);
+  await name.fill("x".repeat(500));
+  await dialog.getByRole("button", { name: "Make it a tracker" }).click();
+  await name.and(page.locator("[aria-invalid=true]:focus")).waitFor();
+  await name.fill("Jane");
+  await dialog.getByRole("button", { name: "Make it a tracker" }).click();
+  await news(page).getByText("jane/phone is a tracker of Jane now.").waitFor();
+  const { data } = await fleet.admin.get("/v1/trackers");
+  const [vehicle] = (await fleet.admin.get("/v1/vehicles")).data;
+  assert.deepEqual(data.map(({ uniqueId, vehicleId }) => [uniqueId, vehicleId]), [["jane/phone", vehicle.id]]);
+  assert.equal(vehicle.name, "Jane");
+  assert.deepEqual(page.faults, []);
+});
+
+test("many devices are shown by and by; a viewer sees them and adds none", async () => {
+  const { fleet } = await opened();
+  const gateway = await fleet.gateway();
+  await gateway.post("/in/flespi", Array.from({ length: 7 }, (_, at) => ({ ident: `device-${at + 1}` })));
+  const page = await stage.page();
+  await signIn(page, await fleet.person("viewer"));
+  await visit(page, "#/trackers");
+  await news(page).getByRole("button", { name: "Show 2 more" }).click();
+  await eventually(async () => assert.equal(await news(page).getByRole("listitem").count(), 7));
+  await news(page).getByText("no position yet").first().waitFor();
+  assert.equal(await news(page).getByRole("button").count(), 0);
+  assert.deepEqual(page.faults, []);
+});
+
+test("the unit of a tracker's speeds is set in its form, and taken back", async () => {
+  const { fleet, page } = await opened();
+  await visit(page, "#/trackers/new");
+  await page.getByLabel("Its own id").fill("colota-1");
+  await page.getByLabel("Its speeds are in").selectOption("m/s");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+  const { data: [tracker] } = await fleet.admin.get("/v1/trackers");
+  assert.equal(tracker.speedUnit, "ms");
+
+  const viewer = await stage.page();
+  await signIn(viewer, await fleet.person("viewer"));
+  await visit(viewer, `#/trackers/${tracker.id}`);
+  await viewer.getByText("m/s", { exact: true }).waitFor();
+
+  assert.equal(await page.getByLabel("Its speeds are in").inputValue(), "ms");
+  await page.getByLabel("Its speeds are in").selectOption("what its protocol says");
+  await page.getByRole("button", { name: "Save" }).click();
+  await eventually(async () => assert.equal((await fleet.admin.get(`/v1/trackers/${tracker.id}`)).speedUnit ?? null, null));
+  await viewer.getByText("m/s", { exact: true }).waitFor({ state: "detached" });
+  assert.deepEqual([...page.faults, ...viewer.faults], []);
+});

@@ -1,0 +1,43 @@
+// Makes a device that reports a tracker: in a vehicle that there is, or in a new one.
+
+import { api } from "../../api/client";
+import type { CreateTrackerBody, CreateVehicleBody, PendingTracker, Tracker } from "../../api/schema";
+import { byName } from "../../format";
+import { Dialog } from "../../parts/Dialog";
+import { Form, SelectField, TextField, useDraft } from "../../parts/form";
+import { scope, vehicleName, vehicles } from "../../state/fleet";
+import { strings } from "../../strings";
+
+const words = strings.manage.pending;
+
+interface Props {
+  readonly device: PendingTracker;
+  readonly trackers: readonly Tracker[];
+  readonly onAdded: (name: string, vehicle: string) => Promise<void>;
+  readonly onClose: () => void;
+}
+
+export function AddPending({ device: { uniqueId }, trackers, onAdded, onClose }: Props) {
+  const taken = new Set(trackers.map(({ vehicleId }) => vehicleId));
+  // those without a tracker first, then by name
+  const sorted = [...vehicles.value.values()].sort((a, b) => Number(taken.has(a.id)) - Number(taken.has(b.id)) || byName(a.name, b.name));
+  const first = sorted.find(({ id }) => !taken.has(id))?.id ?? null;
+  const draft = useDraft(() => ({ vehicleId: first, name: uniqueId }));
+  const add = async () => {
+    const { vehicleId, name } = draft.value.peek() as { vehicleId: string | null; name: string };
+    if (vehicleId) await api.post("/v1/trackers", { body: { uniqueId, vehicleId, ...scope.peek() } as unknown as CreateTrackerBody });
+    else await api.post("/v1/vehicles", { body: { name, tracker: { uniqueId }, ...scope.peek() } as unknown as CreateVehicleBody });
+    await onAdded(uniqueId, vehicleId ? vehicleName(vehicleId) : name);
+  };
+  const options = { "": words.newVehicle, ...Object.fromEntries(sorted.map(({ id, name }) => [id, name])) };
+  const title = words.addTitle(uniqueId);
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form draft={draft} label={title} action={words.addAction} work={add} onCancel={onClose}>
+        <p>{words.addText}</p>
+        <SelectField of="/vehicleId" label={words.vehicle} options={options} />
+        {!draft.at("/vehicleId") && <TextField of="/name" label={words.vehicleName} required />}
+      </Form>
+    </Dialog>
+  );
+}
