@@ -9,7 +9,7 @@ use super::answer::{self, Answer, PageOf};
 use super::code::Code;
 use super::geofences::bbox;
 use super::problem::Problem;
-use super::query::{Query, id, word};
+use super::query::{Query, id, instant, word};
 use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::domain::assignment::CurrentDriver;
@@ -28,10 +28,10 @@ const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true }
 pub struct VehicleOut {
     #[serde(flatten)]
     vehicle: Vehicle,
-    /// Where it is now; not part of the ETag.
+    /// Where it is now, or was at `asOf`; not part of the ETag.
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<LiveVehicle>,
-    /// Who drives it now, for system users with the scope `drivers:read`; not part of the ETag.
+    /// Who drives it now, or drove it at `asOf`, for system users with the scope `drivers:read`; not part of the ETag.
     #[serde(skip_serializing_if = "Option::is_none")]
     driver: Option<CurrentDriver>,
     /// The tracker made with it.
@@ -39,17 +39,33 @@ pub struct VehicleOut {
     tracker: Option<NewTracker>,
 }
 
-/// Adds to each vehicle its driver and, if wanted, its live state.
+/// What vehicles are shown with.
+#[derive(Clone, Copy)]
+pub(super) enum Shown {
+    /// Their drivers.
+    Plain,
+    /// Their drivers, and where they are now.
+    Live,
+    /// Who drove them and where they were then.
+    AsOf(Timestamp),
+}
+
+/// Adds to each vehicle its driver and, if wanted, where it is or was.
 pub(super) async fn shown(
     context: &Shared,
     caller: &Caller,
     scope: &OrgScope,
     vehicles: Vec<Vehicle>,
-    with_live: bool,
+    with: Shown,
 ) -> Result<Vec<VehicleOut>, Problem> {
     let ids: Vec<VehicleId> = vehicles.iter().map(|vehicle| vehicle.id).collect();
-    let mut drivers = ops::drivers_of(context, caller, scope, &ids, None).await?;
-    let live = if with_live { ops::live_vehicles(context, caller, scope, ids).await? } else { Vec::new() };
+    let at = if let Shown::AsOf(at) = with { Some(at) } else { None };
+    let mut drivers = ops::drivers_of(context, caller, scope, &ids, at).await?;
+    let live = match with {
+        Shown::Plain => Vec::new(),
+        Shown::Live => ops::live_vehicles(context, caller, scope, ids).await?,
+        Shown::AsOf(at) => ops::past_vehicles(context, caller, scope, &ids, at).await?,
+    };
     let mut live = live.into_iter();
     let out = |vehicle: Vehicle| VehicleOut {
         driver: drivers.remove(&vehicle.id),
@@ -60,26 +76,30 @@ pub(super) async fn shown(
     Ok(vehicles.into_iter().map(out).collect())
 }
 
-/// The answer with one vehicle, its driver and, if wanted, its live state.
+/// The answer with one vehicle.
 async fn answered(
     context: &Shared,
     caller: &Caller,
     scope: &OrgScope,
     vehicle: Vehicle,
-    with_live: bool,
+    with: Shown,
 ) -> Answer {
-    let out = shown(context, caller, scope, vec![vehicle], with_live).await?.pop();
+    let out = shown(context, caller, scope, vec![vehicle], with).await?.pop();
     let out = out.ok_or_else(|| Problem::new(Code::NotFound))?;
     Ok(answer::with_derived(&out.vehicle, &out))
 }
 
-/// Reads `include=live`; the default depends on the route and the caller's rights.
-fn wants_live(query: &mut Query, usual: bool) -> bool {
+/// Reads `include`: whether vehicles are shown `with` where they are. `is_usual`: without that parameter they are.
+fn included(query: &mut Query, is_usual: bool, with: Shown) -> Shown {
     let included = query.many("include", word(&[("live", true), ("none", false)]));
-    if included.is_empty() { usual } else { included.contains(&true) }
+    let is_wanted = if included.is_empty() { is_usual } else { included.contains(&true) };
+    if is_wanted { with } else { Shown::Plain }
 }
 
 /// List vehicles.
+///
+/// With `asOf` each is shown as it was at that instant, by what is stored today: `live` is its newest fix up to then, without
+/// fuel, and the stays that went on; which vehicles are listed is told by what they are now.
 #[utoipa::path(get, path = "/v1/vehicles", tag = "vehicles",
     params(("q" = Option<String>, Query, description = "Text to find in name, plate, VIN, make or model"),
         ("status" = Option<Vec<VehicleStatus>>, Query, description = "Only of these states"),
@@ -91,6 +111,7 @@ fn wants_live(query: &mut Query, usual: bool) -> bool {
         ("state" = Option<Vec<Connection>>, Query, description = "Only those that are heard of like this now"),
         ("motion" = Option<Vec<Motion>>, Query, description = "Only those that move like this now"),
         ("include" = Option<String>, Query, description = "live: with where each is now; takes a system user the scope positions:read"),
+        ("asOf" = Option<Timestamp>, Query, description = "A past instant: where each was then and who drove it; a future one is refused, and so are the filters by where they are now; takes a system user the scopes positions:read or events:read"),
         ("updatedAfter" = Option<Timestamp>, Query, description = "Only what was changed after this; deletions are in /v1/changes"),
         ("sort" = Option<String>, Query, description = "name, status, createdAt, updatedAt; - for descending"),
         InOrganization,
@@ -107,7 +128,15 @@ pub async fn list_vehicles(
     filter.driver_ids = query.many("driverId", id);
     filter.ids = query.many("vehicleId", id);
     let live = live_filter(&mut query);
-    listed(context, caller, &request, query, (filter, live)).await
+    let at = query.one("asOf", |text| match instant(text)? {
+        at if at > context.clock.now() => Err("not in the future".to_owned()),
+        _ if !live.is_empty() => {
+            Err("left out with geofenceId, bbox, state and motion, which are of now".to_owned())
+        }
+        at => Ok(at),
+    });
+    let with = included(&mut query, at.is_some(), at.map_or(Shown::Live, Shown::AsOf));
+    listed(context, caller, &request, query, (filter, live, with)).await
 }
 
 /// List the vehicles in use that nobody drives.
@@ -129,7 +158,8 @@ pub async fn list_unassigned_vehicles(
     let mut filter = filter(&mut query);
     filter.statuses = vec![VehicleStatus::Active];
     filter.unassigned = true;
-    listed(context, caller, &request, query, (filter, LiveFilter::default())).await
+    let with = included(&mut query, false, Shown::Live);
+    listed(context, caller, &request, query, (filter, LiveFilter::default(), with)).await
 }
 
 /// Reads the filters that all lists of vehicles share.
@@ -156,13 +186,12 @@ async fn listed(
     caller: Caller,
     request: &HttpRequest,
     mut query: Query,
-    (filter, live): (ops::Filter, LiveFilter),
+    (filter, live, with): (ops::Filter, LiveFilter, Shown),
 ) -> Answer {
-    let with_live = wants_live(&mut query, false);
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     let by = query.scoped(caller)?;
     let (scope, found) = ops::list_vehicles(&context, &by, &filter, &live, &sort, page).await?;
-    let items = shown(&context, &by.caller, &scope, found.items, with_live).await?;
+    let items = shown(&context, &by.caller, &scope, found.items, with).await?;
     Ok(answer::page(request, page, Page { items, total: found.total }, |item| item))
 }
 
@@ -200,10 +229,10 @@ pub async fn find_vehicle(
     mut query: Query,
 ) -> Answer {
     let is_usual = caller.may(Action::ReadLivePositions).is_ok();
-    let with_live = wants_live(&mut query, is_usual);
+    let with = included(&mut query, is_usual, Shown::Live);
     let by = query.scoped(caller)?;
     let (scope, vehicle) = ops::find_vehicle(&context, &by, id).await?;
-    answered(&context, &by.caller, &scope, vehicle, with_live).await
+    answered(&context, &by.caller, &scope, vehicle, with).await
 }
 
 /// Change a vehicle: members left out stay, null clears.
@@ -222,7 +251,7 @@ pub async fn update_vehicle(
 ) -> Answer {
     let by = query.scoped(caller)?;
     let (scope, vehicle) = ops::update_vehicle(&context, &by, id, &if_match, body).await?;
-    answered(&context, &by.caller, &scope, vehicle, false).await
+    answered(&context, &by.caller, &scope, vehicle, Shown::Plain).await
 }
 
 /// Delete a vehicle. Its stays end now; its history is kept.

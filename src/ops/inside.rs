@@ -106,12 +106,13 @@ pub async fn vehicles_inside_at(
     let inside = visit::inside_at(&context.db, &scope, geofence, at, after, listing.limit()).await?;
     let slice = listing.slice(inside, |was| (was.entered_at, was.vehicle_id))?;
     let ids: Vec<VehicleId> = slice.items.iter().map(|was| was.vehicle_id).collect();
-    let (stubs, places) =
-        (stubs(context, &scope, &ids).await?, visit::places_at(&context.db, &context.track, &ids, at).await?);
+    let (stubs, fixes) =
+        (stubs(context, &scope, &ids).await?, visit::fixes_at(&context.db, &context.track, &ids, at).await?);
     let mut drivers = vehicles::drivers_of(context, &by.caller, &scope, &ids, Some(at)).await?;
     let shown = |was: WasInside| {
         // Retention may have deleted the fixes; the visit still has its entry.
-        let (seen_at, position) = places.get(&was.vehicle_id).copied().unwrap_or((was.entered_at, was.entry));
+        let newest = fixes.get(&was.vehicle_id).map(|fix| (fix.recorded_at, fix.place));
+        let (seen_at, position) = newest.unwrap_or((was.entered_at, was.entry));
         Some(VehicleInside {
             vehicle: stubs.get(&was.vehicle_id)?.clone(),
             entered_at: was.entered_at,

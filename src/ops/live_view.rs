@@ -4,10 +4,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use waypost_actors::live::{HeldFence, LiveFuel, VehicleView};
 use waypost_actors::model::{Fix, GeofenceId, Motion, Place, Timestamp, VisitId};
+use waypost_actors::tracking::MOVING_KMH;
 
 use crate::auth::Sees;
 use crate::domain::organization_settings::Settings;
 use crate::domain::words::words;
+use crate::store::visit::Held;
 
 words!(
     /// Whether a vehicle is heard of.
@@ -92,6 +94,38 @@ impl LiveVehicle {
             motion: view.motion,
             fuel: view.fuel.filter(|_| sees.fuel),
         }
+    }
+}
+
+impl LiveVehicle {
+    /// Where a vehicle was at a past instant. `fix`: its newest then. How long it had been silent is told by the device's
+    /// clock, because what is late today was missing then.
+    #[must_use]
+    pub fn past(
+        fix: Option<Fix>,
+        geofences: Vec<LiveGeofence>,
+        sees: Sees,
+        settings: &Settings,
+        at: Timestamp,
+    ) -> Self {
+        let motion = match fix.and_then(|fix| fix.speed_kmh) {
+            Some(kmh) if kmh >= MOVING_KMH => Motion::Moving,
+            Some(_) => Motion::Stopped,
+            None => Motion::Unknown,
+        };
+        let view = VehicleView { fix, motion, ..VehicleView::default() };
+        Self {
+            geofences: sees.occupancy.then_some(geofences),
+            state: fix
+                .map_or(Connection::Offline, |fix| silent_for(at.seconds_since(fix.recorded_at), settings)),
+            ..Self::of(Some(view), sees, settings, at)
+        }
+    }
+}
+
+impl From<&Held> for LiveGeofence {
+    fn from(held: &Held) -> Self {
+        Self { geofence_id: held.geofence_id, visit_id: held.visit_id, entered_at: held.entered_at }
     }
 }
 

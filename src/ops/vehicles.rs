@@ -12,7 +12,7 @@ use super::change::Change;
 use super::error::{OpError, Taken, conflict};
 use super::etag::IfMatch;
 use super::live_filter::{Fleet, LiveFilter};
-use super::live_view::LiveVehicle;
+use super::live_view::{LiveGeofence, LiveVehicle};
 use super::own_organization::{Counted, require_room, settings_of};
 use super::scoped::Scoped;
 use super::trackers;
@@ -29,7 +29,7 @@ use crate::store::assignment::{self, Ending, Open};
 use crate::store::calibration::{self, NewCalibration};
 use crate::store::sql::Tx;
 pub use crate::store::vehicle::{Filter, SORT_KEYS};
-use crate::store::{out_of_service, tracker, vehicle};
+use crate::store::{out_of_service, tracker, vehicle, visit};
 
 /// A new vehicle, with its new tracker if one was requested.
 #[derive(Debug, Serialize)]
@@ -183,6 +183,26 @@ pub async fn live_vehicles(
     let views = try_join_all(ids.into_iter().map(|id| context.live.vehicle(id))).await?;
     let (now, sees) = (context.clock.now(), caller.sees());
     Ok(views.into_iter().map(|view| LiveVehicle::of(view, sees, &settings, now)).collect())
+}
+
+/// Where some vehicles were at a past instant, as far as the caller may see it, by what is stored today: late data counts.
+/// Without fuel; whether one moved is told by the speed that its tracker gave.
+pub async fn past_vehicles(
+    context: &Context,
+    caller: &Caller,
+    scope: &OrgScope,
+    ids: &[VehicleId],
+    at: Timestamp,
+) -> Result<Vec<LiveVehicle>, OpError> {
+    caller.may(Action::ReadPositions)?;
+    let (settings, sees) = (settings_of(context, scope).await?, caller.sees());
+    let fixes = visit::fixes_at(&context.db, &context.track, ids, at).await?;
+    let held = if sees.occupancy { visit::held_at(&context.db, scope, ids, at).await? } else { Vec::new() };
+    let past = |id: &VehicleId| {
+        let geofences = held.iter().filter(|held| held.vehicle_id == *id).map(LiveGeofence::from).collect();
+        LiveVehicle::past(fixes.get(id).copied(), geofences, sees, &settings, at)
+    };
+    Ok(ids.iter().map(past).collect())
 }
 
 /// Changes a vehicle.

@@ -240,20 +240,59 @@ pub async fn inside_at(
     rows.into_iter().map(inside).collect()
 }
 
-/// The newest evaluated fix of each vehicle at an instant: its time and place. Vehicles without one are left out.
-pub async fn places_at(
+/// A stay of a vehicle that went on at an instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Held {
+    /// The vehicle.
+    pub vehicle_id: VehicleId,
+    /// Where it was.
+    pub geofence_id: GeofenceId,
+    /// The stay.
+    pub visit_id: VisitId,
+    /// Since when.
+    pub entered_at: Timestamp,
+}
+
+/// The stays of some vehicles that went on at an instant, by entry.
+pub async fn held_at(db: &Db, scope: &OrgScope, vehicles: &[VehicleId], at: Timestamp) -> Result<Vec<Held>> {
+    if vehicles.is_empty() {
+        return Ok(Vec::new());
+    }
+    let stmt = db
+        .lists()
+        .sql("select v.vehicle_id, v.geofence_id, v.id, v.entered_at from visit v where v.organization_id = ")
+        .push_bind(Uuid::from(scope.organization_id()))
+        .push(" and v.entered_at <= ")
+        .push_bind(Time(at))
+        .push(" and (v.exited_at is null or v.exited_at > ")
+        .push_bind(Time(at))
+        .push(") and v.vehicle_id in (")
+        .push_each(vehicles, |stmt, id| stmt.push_bind(id.0))
+        .push(") order by v.entered_at, v.geofence_id");
+    let rows: Vec<(Uuid, Uuid, Uuid, Time)> = stmt.all().await?;
+    let held = |(vehicle, geofence, visit, entered_at): (Uuid, Uuid, Uuid, Time)| Held {
+        vehicle_id: VehicleId(vehicle),
+        geofence_id: GeofenceId(geofence),
+        visit_id: VisitId(visit),
+        entered_at: entered_at.into(),
+    };
+    Ok(rows.into_iter().map(held).collect())
+}
+
+/// The newest evaluated fix of each vehicle at an instant. Vehicles without one are left out.
+pub async fn fixes_at(
     db: &Db,
     track: &Track,
     vehicles: &[VehicleId],
     at: Timestamp,
-) -> Result<HashMap<VehicleId, (Timestamp, Place)>> {
-    let mut places = HashMap::new();
+) -> Result<HashMap<VehicleId, Fix>> {
+    let mut fixes = HashMap::new();
     for vehicle in vehicles {
         if let Some(fix) = newest_at(db, track, *vehicle, at).await? {
-            places.insert(*vehicle, (fix.recorded_at, fix.place));
+            fixes.insert(*vehicle, fix);
         }
     }
-    Ok(places)
+    Ok(fixes)
 }
 
 async fn newest_at(db: &Db, track: &Track, vehicle: VehicleId, at: Timestamp) -> Result<Option<Fix>> {

@@ -1,8 +1,9 @@
 //! Where all vehicles are now: the list of newest positions, and the same filters on the list of vehicles.
 
 use serde_json::{Value, json};
+use waypost_test_support::eventually;
 
-use crate::harness::{App, Org, circle, text, with_app};
+use crate::harness::{ANSWER_WITHIN, App, Org, circle, on_each_engine, text, with_app};
 
 /// A bus that reported once, at this latitude: its id and its tracker's token.
 async fn bus(app: &App, org: &Org, name: &str, latitude: f64) -> (String, String) {
@@ -119,6 +120,65 @@ fn a_filter_takes_the_right_to_see_what_it_asks_for() {
         for query in bad {
             assert_eq!(app.get(&format!("/v1/positions?{query}"), &org.viewer).await.status, 400, "{query}");
         }
+        app
+    });
+}
+
+#[test]
+fn the_fleet_is_shown_as_it_was_at_an_instant() {
+    on_each_engine(async |app| {
+        let (org, other) = (app.org("fleet").await, app.org("other").await);
+        let mut depot = circle("Depot");
+        depot["effectiveFrom"] = Value::Null;
+        let depot = text(&app.post("/v1/geofences", &org.org_admin, depot).await.ok(201)["id"]);
+        let body = json!({ "name": "bus", "tracker": { "uniqueId": "bus" } });
+        let made = app.post("/v1/vehicles", &org.org_admin, body).await.ok(201);
+        let (bus, token) = (text(&made["id"]), text(&made["tracker"]["token"]));
+        report(&app, &token, -1_200, 30.27).await;
+        report(&app, &token, -600, 30.4).await;
+        // Late, and counted all the same.
+        report(&app, &token, -1_140, 30.2701).await;
+        let then = async |time: &str, token: &str| {
+            let path = format!("/v1/vehicles?asOf=2026-05-01T{time}Z");
+            app.get(&path, token).await.ok(200)["data"].as_array().unwrap().clone()
+        };
+        // The stay is put right soon after the late fix.
+        eventually(ANSWER_WITHIN, async || {
+            then("11:40:30", &org.viewer).await[0]["live"]["geofences"] != json!([])
+        })
+        .await;
+        let before = then("11:39:00", &org.viewer).await.remove(0);
+        let before = &before["live"];
+        assert_eq!((&before["position"], &before["state"]), (&Value::Null, &json!("offline")));
+        for (time, latitude, state, is_inside) in [
+            ("11:40:30", 30.27, "online", true),
+            // It left on the way between the two fixes.
+            ("11:49:00", 30.2701, "stale", false),
+            ("11:50:00", 30.4, "online", false),
+        ] {
+            let shown = then(time, &org.viewer).await.remove(0);
+            let live = &shown["live"];
+            assert_eq!(
+                (&shown["id"], &live["position"]["latitude"], &live["state"]),
+                (&json!(bus), &json!(latitude), &json!(state)),
+                "{time}: {live}"
+            );
+            let inside: Vec<&Value> =
+                live["geofences"].as_array().unwrap().iter().map(|held| &held["geofenceId"]).collect();
+            assert_eq!(inside, if is_inside { vec![&depot] } else { vec![] }, "{time}: {live}");
+        }
+        assert_eq!(then("11:50:00", &other.viewer).await, Vec::<Value>::new());
+        for query in ["asOf=2027-05-01T12:00:00Z", "asOf=2026-05-01T11:50:00Z&state=online", "asOf=then"] {
+            app.get(&format!("/v1/vehicles?{query}"), &org.viewer).await.problem(400, "invalidParameter");
+        }
+        let plain = app.get("/v1/vehicles?asOf=2026-05-01T11:50:00Z&include=none", &org.viewer).await.ok(200);
+        assert_eq!(plain["data"][0].get("live"), None);
+        let (_, program) = app.system_user(&org.org_admin, &["vehicles:read"]).await;
+        let path = "/v1/vehicles?asOf=2026-05-01T11:50:00Z";
+        app.get(path, &program).await.problem(403, "forbidden");
+        let (_, program) = app.system_user(&org.org_admin, &["vehicles:read", "positions:read"]).await;
+        let shown = app.get(path, &program).await.ok(200);
+        assert_eq!(shown["data"][0]["live"].get("geofences"), None, "stays take a right of their own");
         app
     });
 }

@@ -40,7 +40,7 @@ pub use effects::{Checkpoint, Correction, Effects, Freshness, Mark, PositionRow,
 pub use episode::Overspeed;
 pub use fold::Fold;
 pub use future_spans::FutureSpans;
-pub use motion::Trail;
+pub use motion::{MOVING_KMH, Trail};
 pub use record::{Detail, FuelDetail, GeofenceDetail, OverspeedDetail, Record, RecordKind};
 pub use record_view::{OverspeedEvent, OverspeedKind, RecordView};
 pub use replay::{Applied, replay};

@@ -8,7 +8,7 @@ use crate::geofence::{haversine_meters, leg_meters};
 use crate::model::{Fix, Motion, Place, Timestamp};
 
 /// A vehicle moves from this speed on. km/h.
-pub(super) const MOVING_KMH: f64 = 3.0;
+pub const MOVING_KMH: f64 = 3.0;
 /// A way no longer than this may be noise, however accurate the fixes claim to be. Metres.
 const LEAST_NOISE_METERS: f64 = 20.0;
 /// A longer way is not noise, however inaccurate the fixes. Metres.

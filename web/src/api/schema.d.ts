@@ -1457,7 +1457,10 @@ export interface paths {
         };
         /**
          * List vehicles
-         * @description Takes an access token.
+         * @description With `asOf` each is shown as it was at that instant, by what is stored today: `live` is its newest fix up to then, without
+         *     fuel, and the stays that went on; which vehicles are listed is told by what they are now.
+         *
+         *     Takes an access token.
          */
         readonly get: operations["list_vehicles"];
         readonly put?: never;
@@ -11118,6 +11121,8 @@ export interface operations {
                 readonly motion?: readonly components["schemas"]["Motion"][];
                 /** @description live: with where each is now; takes a system user the scope positions:read */
                 readonly include?: "live" | "none";
+                /** @description A past instant: where each was then and who drove it; a future one is refused, and so are the filters by where they are now; takes a system user the scopes positions:read or events:read */
+                readonly asOf?: components["schemas"]["Timestamp"];
                 /** @description Only what was changed after this; deletions are in /v1/changes */
                 readonly updatedAfter?: components["schemas"]["Timestamp"];
                 /** @description name, status, createdAt, updatedAt; - for descending */
@@ -11163,7 +11168,15 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             readonly 414: components["responses"]["UriTooLong"];
-            readonly 422: components["responses"]["OrganizationRequired"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
