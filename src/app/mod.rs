@@ -138,7 +138,12 @@ impl Application {
         let device_addresses = devices.iter().map(devices::Bound::address).collect();
         let server = serve(listener, devices, workers, &context, &sockets)?;
         inputs::subscribe(&context, &missing, &sockets)?;
-        metrics.serving(context.live.clone(), context.sessions.clone(), context.report_log.clone());
+        metrics.serving(
+            context.live.clone(),
+            context.sessions.clone(),
+            context.report_log.clone(),
+            context.webhooks.meters.clone(),
+        );
         readiness.serving();
         let admin_address = admin.as_ref().map(|admin| admin.address);
         Ok(Self {

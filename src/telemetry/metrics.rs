@@ -15,6 +15,7 @@ use super::panics;
 use crate::readiness::Readiness;
 use crate::report_log::{ReportLog, Tally};
 use crate::sessions::Sessions;
+use crate::webhooks::Meters;
 
 /// The metrics of a server, from its start.
 pub struct Metrics {
@@ -24,7 +25,7 @@ pub struct Metrics {
 struct Sources {
     readiness: Readiness,
     /// Set once the server serves.
-    serving: OnceLock<(Live, Sessions, ReportLog)>,
+    serving: OnceLock<(Live, Sessions, ReportLog, Arc<Meters>)>,
 }
 
 impl Metrics {
@@ -35,9 +36,9 @@ impl Metrics {
     }
 
     /// Adds the metrics that exist only once the server serves.
-    pub fn serving(&self, live: Live, sessions: Sessions, reports: ReportLog) {
+    pub fn serving(&self, live: Live, sessions: Sessions, reports: ReportLog, webhooks: Arc<Meters>) {
         // Called once in a server's life.
-        self.sources.serving.set((live, sessions, reports)).ok();
+        self.sources.serving.set((live, sessions, reports, webhooks)).ok();
     }
 
     /// Why the server cannot do its work, if it cannot.
@@ -106,6 +107,20 @@ fn inputs(page: &mut Page<'_>, reports: &ReportLog) -> fmt::Result {
     page.counters(name, help, "input", of(|tally| tally.rejected))?;
     let (name, help) = ("waypost_input_contacts", "Messages without a position");
     page.counters(name, help, "input", of(|tally| tally.contacts))
+}
+
+/// What was sent to webhooks.
+fn deliveries(page: &mut Page<'_>, of: &Meters) -> fmt::Result {
+    let (name, help) = ("waypost_webhook_attempts", "Attempts to deliver to webhooks, by how they ended");
+    page.counters(name, help, "outcome", of.outcomes())?;
+    let (name, help) = ("waypost_webhook_attempt_seconds", "From the beginning of an attempt to its end");
+    page.histogram(name, help, &of.attempt_seconds.read())?;
+    let (served, failing) = (of.served.get() as f64, of.failing.get() as f64);
+    page.gauge("waypost_webhooks", "Webhooks that are served", served)?;
+    page.gauge("waypost_webhooks_failing", "Those of them whose last attempt failed", failing)?;
+    let (name, help) =
+        ("waypost_webhook_lag_seconds", "How old the oldest event is that a webhook still has to take");
+    page.gauge(name, help, of.lag_millis.get() as f64 / 1_000.0)
 }
 
 fn queues(page: &mut Page<'_>, live: &Live) -> fmt::Result {
@@ -189,9 +204,10 @@ impl Collector for Scrape {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut page = Page::new(encoder, self.format);
         self.sources.server(&mut page)?;
-        let Some((live, sessions, reports)) = self.sources.serving.get() else { return Ok(()) };
+        let Some((live, sessions, reports, webhooks)) = self.sources.serving.get() else { return Ok(()) };
         sockets(&mut page, sessions)?;
         inputs(&mut page, reports)?;
+        deliveries(&mut page, webhooks)?;
         queues(&mut page, live)?;
         commits(&mut page, live.meters())?;
         actors(&mut page, live.meters())

@@ -3,9 +3,13 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
 
 use uuid::Uuid;
+use waypost_actors::model::Timestamp;
 
+use super::meters::Meters;
 use crate::domain::webhook::WebhookAttempt;
 use crate::store::sql::{Db, SqlError};
 use crate::store::webhook_attempt;
@@ -28,7 +32,10 @@ pub(super) struct Book {
     saved: HashMap<Uuid, Progress>,
     /// Webhooks whose progress is to be saved soon.
     urgent: HashSet<Uuid>,
+    /// When the first event of each line came into the log.
+    oldest: HashMap<Uuid, Timestamp>,
     since_trim: usize,
+    meters: Arc<Meters>,
 }
 
 /// A part of it.
@@ -38,6 +45,11 @@ pub(super) struct Part {
 }
 
 impl Book {
+    /// A book that counts, too.
+    pub(super) fn new(meters: Arc<Meters>) -> Self {
+        Self { meters, ..Self::default() }
+    }
+
     /// How far a webhook got, if it was served before.
     pub(super) fn progress(&self, webhook: Uuid) -> Option<Progress> {
         self.latest.get(&webhook).copied()
@@ -45,6 +57,8 @@ impl Book {
 
     /// Notes an attempt.
     pub(super) fn add(&mut self, webhook: Uuid, attempt: WebhookAttempt) {
+        let took = Duration::from_millis(u64::try_from(attempt.duration_ms).unwrap_or_default());
+        self.meters.attempted(attempt.outcome, took);
         if self.attempts.len() >= MOST_WAITING {
             self.attempts.drain(..TOGETHER);
         }
@@ -59,10 +73,25 @@ impl Book {
         }
     }
 
+    /// Notes when the first event came into the log that a webhook still has to take, if there is one.
+    pub(super) fn waits(&mut self, webhook: Uuid, since: Option<Timestamp>) {
+        match since {
+            Some(since) => self.oldest.insert(webhook, since),
+            None => self.oldest.remove(&webhook),
+        };
+    }
+
+    /// Tells operators how webhooks stand.
+    pub(super) fn tell(&self, now: Timestamp) {
+        let failing = self.latest.values().filter(|progress| progress.failing_since.is_some()).count();
+        self.meters.stand(self.latest.len(), failing, self.oldest.values().min().copied(), now);
+    }
+
     /// Forgets webhooks that are served no more.
     pub(super) fn keep(&mut self, is_served: impl Fn(&Uuid) -> bool) {
         self.latest.retain(|webhook, _| is_served(webhook));
         self.saved.retain(|webhook, _| is_served(webhook));
+        self.oldest.retain(|webhook, _| is_served(webhook));
         self.urgent.retain(&is_served);
     }
 

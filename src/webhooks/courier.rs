@@ -164,7 +164,9 @@ impl Courier {
                 break;
             }
         }
-        self.shared.book.borrow_mut().reached(self.target.id, self.line.progress(), false);
+        let mut book = self.shared.book.borrow_mut();
+        book.reached(self.target.id, self.line.progress(), false);
+        book.waits(self.target.id, self.line.oldest());
         Ok(())
     }
 
@@ -191,6 +193,7 @@ impl Courier {
         let mut book = self.shared.book.borrow_mut();
         book.add(self.target.id, attempted.logged(message, Some(sequence), attempt, outcome));
         book.reached(self.target.id, self.line.progress(), true);
+        book.waits(self.target.id, self.line.oldest());
         let is_failing = |since| now.seconds_since(since) >= DISABLED_AFTER_SECONDS;
         if is_gone {
             return Some(DisabledReason::Gone);

@@ -16,7 +16,7 @@ use waypost_actors::model::OrganizationId;
 use waypost_actors::ports::RecordLog;
 use waypost_actors::watch::{Audience, Interest, News, Watch};
 
-use super::book;
+use super::book::{self, Book};
 use super::client::{Client, system_resolver};
 use super::courier::Courier;
 use super::handle::{Inbox, NotDone, Order, Webhooks};
@@ -74,7 +74,7 @@ impl Dispatcher {
             client: Client::new((*handle.guard).clone(), system_resolver()),
             ports,
             recent: RefCell::default(),
-            book: RefCell::default(),
+            book: RefCell::new(Book::new(Arc::clone(&handle.meters))),
             reading: Semaphore::new(READING),
         };
         let (served, ordering) = (HashMap::new(), Arc::new(Semaphore::new(MOST_ORDERED)));
@@ -116,6 +116,7 @@ impl Dispatcher {
                     if saves % SAVES_BETWEEN_LOOKS == 0 {
                         self.look().await;
                     }
+                    self.shared.book.borrow().tell(self.shared.clock.now());
                     self.save().await;
                 }
             }

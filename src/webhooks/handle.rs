@@ -6,6 +6,7 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 use uuid::Uuid;
 
 use super::guard::Guard;
+use super::meters::Meters;
 use crate::auth::MasterKey;
 use crate::domain::webhook::WebhookAttempt;
 
@@ -46,6 +47,8 @@ pub struct Webhooks {
     pub guard: Arc<Guard>,
     /// Seals their secrets.
     pub master: MasterKey,
+    /// What they count.
+    pub meters: Arc<Meters>,
     orders: mpsc::Sender<Order>,
     changed: Arc<Notify>,
     stopping: Arc<watch::Sender<bool>>,
@@ -69,7 +72,7 @@ impl Webhooks {
         let inbox = Inbox { orders: received, changed: Arc::clone(&changed), stopping: stopped };
         let (guard, stopping, inbox) =
             (Arc::new(guard), Arc::new(stopping), Arc::new(Mutex::new(Some(inbox))));
-        Self { guard, master, orders, changed, stopping, inbox }
+        Self { guard, master, meters: Arc::default(), orders, changed, stopping, inbox }
     }
 
     /// Takes the inbox, which only the first caller gets.

@@ -95,6 +95,11 @@ impl Line {
         }
     }
 
+    /// When the first event came into the log that is not done.
+    pub(super) fn oldest(&self) -> Option<Timestamp> {
+        self.items.front().map(|item| item.message.logged_at)
+    }
+
     /// Since when every attempt has failed.
     pub(super) const fn failing_since(&self) -> Option<Timestamp> {
         self.failing_since
@@ -192,7 +197,7 @@ mod tests {
 
     fn of(vehicle: u128) -> Message {
         let (id, event_type) = (format!("e{vehicle}_1"), "geofence.entry".into());
-        Message { id, event_type, about: Uuid::from_u128(vehicle), body: "{}".to_owned() }
+        Message { id, event_type, about: Uuid::from_u128(vehicle), logged_at: at(0), body: "{}".to_owned() }
     }
 
     fn at(seconds: i64) -> Timestamp {

@@ -29,6 +29,8 @@ pub(super) struct Message {
     pub(super) event_type: String,
     /// The vehicle, or the thing that was changed: events of one are sent one after the other.
     pub(super) about: Uuid,
+    /// When it came into the log.
+    pub(super) logged_at: Timestamp,
     /// The body.
     pub(super) body: String,
 }
@@ -76,6 +78,7 @@ impl Writer {
             id: format!("{}_{}", record.id, record.revision),
             event_type: event_type.to_owned(),
             about: record.vehicle_id.0,
+            logged_at: record.detected_at,
             body: body(event_type, record.occurred_at, &encoded(told, self.caller.sees())),
         })
     }
@@ -94,6 +97,7 @@ impl Writer {
             body: body(&event_type, change.changed_at, &data),
             event_type,
             about: change.resource_id,
+            logged_at: change.changed_at,
         }))
     }
 }
@@ -105,6 +109,7 @@ pub(super) fn test(target: &Target, now: Timestamp) -> Message {
         id: format!("test_{}", clock::new_id()),
         event_type: TEST.to_owned(),
         about: target.id,
+        logged_at: now,
         body: body(TEST, now, &data.to_string()),
     }
 }

@@ -96,6 +96,12 @@ async fn what_happens_is_sent_signed_and_in_order_of_each_vehicle(store: TestSto
     server.stop().await;
 }
 
+/// What operators see: attempts by outcome, webhooks that fail, seconds behind the log.
+fn told(server: &Server) -> (Vec<u64>, i64, i64) {
+    let of = &server.context.webhooks.meters;
+    (of.outcomes().map(|(_, count)| count).collect(), of.failing.get(), of.lag_millis.get() / 1_000)
+}
+
 async fn a_failing_receiver_is_sent_the_same_again_after_a_restart_too(store: TestStore) {
     let server = start(&store).await;
     let fleet = server.fleet("org").await;
@@ -112,11 +118,14 @@ async fn a_failing_receiver_is_sent_the_same_again_after_a_restart_too(store: Te
     );
     // Not before its time, and then it alone.
     assert_eq!(receiver.got.borrow().len(), 1);
+    eventually(DEADLINE, async || told(&server).1 == 1).await;
+    assert_eq!(told(&server).0, [0, 1, 0]);
     server.pass(6);
     let again = until_got(&receiver, 2).await.remove(1);
     assert_eq!((&again.id, &again.text), (&first.id, &first.text));
     assert_ne!(again.timestamp, first.timestamp);
     attempts(&fleet, &path, 2).await;
+    eventually(DEADLINE, async || told(&server).2 >= 6).await;
     let (id, path) = (fleet.id.clone(), path);
     server.stop().await;
     // After a restart the pause goes on: the next attempt is due after 5 minutes and a bit.
@@ -138,6 +147,9 @@ async fn a_failing_receiver_is_sent_the_same_again_after_a_restart_too(store: Te
         shown.get("failingSince").is_none() && shown.get("nextAttemptAt").is_none()
     })
     .await;
+    eventually(DEADLINE, async || told(&server) == (vec![4, 0, 0], 0, 0)).await;
+    let took = server.context.webhooks.meters.attempt_seconds.read();
+    assert_eq!((took.count(), server.context.webhooks.meters.served.get()), (4, 1));
     server.stop().await;
 }
 
