@@ -11,6 +11,7 @@ use crate::ingest::adapters::ADAPTERS;
 use crate::large_bodies::LargeBodies;
 use crate::locks::{IdempotencyKeys, KeyedLock};
 use crate::mail::Post;
+use crate::mqtt_out;
 use crate::rate_limit::RateLimits;
 use crate::readiness::Readiness;
 use crate::report_log::ReportLog;
@@ -61,6 +62,8 @@ pub struct Context {
     pub report_log: ReportLog,
     /// Deliveries to webhooks: after changing what they send, tell them.
     pub webhooks: Webhooks,
+    /// What publishing to brokers counts.
+    pub mqtt_out: Arc<mqtt_out::Meters>,
     /// The clock.
     pub clock: Clock,
     /// The settings.
@@ -102,6 +105,7 @@ impl Context {
             rate_limits,
             report_log: ReportLog::of(ADAPTERS.iter().map(|adapter| adapter.name)),
             webhooks,
+            mqtt_out: Arc::default(),
             clock,
             settings,
         })

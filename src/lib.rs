@@ -13,6 +13,7 @@ pub mod ingest;
 pub mod large_bodies;
 pub mod locks;
 pub mod mail;
+pub mod mqtt_out;
 pub mod ops;
 pub mod rate_limit;
 pub mod readiness;

@@ -1,15 +1,21 @@
-//! The thread of webhooks, apart from those that serve requests and trackers.
+//! The thread of webhooks and of what is published to brokers, apart from those that serve requests and trackers.
 
 use std::rc::Rc;
 use std::time::Duration;
 
 use actix_rt::Arbiter;
 use futures_util::FutureExt;
+use serde::Serialize;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
+use waypost_actors::model::OrganizationId;
 
 use crate::context::Context;
 use crate::http::show_change;
+use crate::mqtt_out::{self, FleetNow, Publisher, Seen};
+use crate::ops::error::OpError;
+use crate::ops::live_view::Connection;
+use crate::ops::positions::Newest;
 use crate::ops::webhooks::disable;
 use crate::webhooks::{Dispatcher, Ports, Webhooks};
 
@@ -48,6 +54,57 @@ impl Deliveries {
 }
 
 async fn run(context: Context) {
+    let publishers = publishers(&context);
+    let publishing: Vec<_> =
+        publishers.into_iter().map(|publisher| actix_rt::spawn(publisher.run())).collect();
+    deliver(context).await;
+    for publisher in publishing {
+        publisher.await.ok();
+    }
+}
+
+/// One for each broker that is published to.
+fn publishers(context: &Context) -> Vec<Publisher> {
+    let parts = mqtt_out::Parts {
+        db: context.db.clone(),
+        live: context.live.clone(),
+        log: context.track.clone(),
+        auth: context.auth.clone(),
+        clock: context.clock.clone(),
+        meters: context.mqtt_out.clone(),
+        stopping: context.webhooks.stopping(),
+    };
+    let reading = context.clone();
+    let ports = mqtt_out::Ports {
+        show_change: show_change(context.clone()),
+        fleet: Rc::new(move |organization| {
+            let context = reading.clone();
+            async move { fleet(&context, organization).await.map_err(|error| error.to_string()) }
+                .boxed_local()
+        }),
+    };
+    let brokers = context.settings.mqtt_brokers.iter();
+    let published = brokers.filter_map(|broker| Some((broker.clone(), broker.output.clone()?)));
+    let publishers = published.map(|broker| Publisher::new(broker, parts.clone(), ports.clone()));
+    // The start has tried it.
+    publishers.filter_map(Result::ok).collect()
+}
+
+async fn fleet(context: &Context, organization: OrganizationId) -> Result<FleetNow, OpError> {
+    let (newest, vehicles) = Newest::read(context, organization).await?;
+    let seen =
+        |(vehicle, state, heard): (_, _, Connection)| Seen { vehicle, state, connection: heard.as_str() };
+    Ok(FleetNow {
+        vehicles: vehicles.into_iter().map(seen).collect(),
+        show: Rc::new(move |vehicle, state| json(&newest.show(vehicle, state))),
+    })
+}
+
+fn json(position: &impl Serialize) -> String {
+    serde_json::to_string(position).expect("its parts have JSON forms")
+}
+
+async fn deliver(context: Context) {
     let disabling = context.clone();
     let ports = Ports {
         show_change: show_change(context.clone()),

@@ -23,7 +23,7 @@ pub enum StartError {
     #[error("cannot listen as {0} (deviceListeners)")]
     Devices(DeviceListener, #[source] std::io::Error),
     /// The settings of a broker cannot be used.
-    #[error("cannot subscribe at {0} (mqttBrokers)")]
+    #[error("cannot use {0} (mqttBrokers)")]
     Mqtt(String, #[source] MqttError),
     /// The store could not be opened.
     #[error(transparent)]

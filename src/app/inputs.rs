@@ -1,12 +1,13 @@
-//! What reports to an organization by the settings: its listeners for hardware and its connections to brokers.
+//! What an organization has by the settings: its listeners for hardware and its brokers.
 
 use actix_rt::spawn;
 use tokio_util::task::TaskTracker;
 use waypost_actors::model::OrganizationId;
 
 use super::error::StartError;
+use crate::config::MqttBroker;
 use crate::context::Context;
-use crate::ingest::mqtt::Subscriber;
+use crate::ingest::mqtt::{MqttError, Subscriber, publisher};
 
 /// The organizations that listeners or brokers are set for and that do not exist. They are told in the log and their
 /// inputs stay shut: an organization that was deleted must not keep the server from its next start.
@@ -16,23 +17,33 @@ pub(super) async fn missing_organizations(context: &Context) -> Result<Vec<Organ
     let mut missing = Vec::new();
     for (organization, input) in listeners.chain(brokers) {
         if context.auth.organization_status(organization).await?.is_none() {
-            tracing::error!(input, organization = %organization.0, "nobody can report here: there is no such organization");
+            tracing::error!(input, organization = %organization.0, "nobody can report or be told here: there is no such organization");
             missing.push(organization);
         }
     }
     Ok(missing)
 }
 
-/// Begins to subscribe at every broker whose organization is not missing.
+/// Begins to subscribe at every broker that devices publish to and whose organization is not missing.
 pub(super) fn subscribe(
     context: &Context,
     missing: &[OrganizationId],
     sockets: &TaskTracker,
 ) -> Result<(), StartError> {
+    let failed = |broker: &MqttBroker| {
+        let broker = broker.to_string();
+        move |error: MqttError| StartError::Mqtt(broker, error)
+    };
     for broker in context.settings.mqtt_brokers.iter().filter(|it| !missing.contains(&it.organization)) {
+        if broker.output.is_some() {
+            // The deliveries connect, on their thread.
+            publisher(broker, 1).map_err(failed(broker))?;
+        }
+        let Some(input) = broker.input.clone() else { continue };
         let (auth, live, sessions) = (context.auth.clone(), context.live.clone(), context.sessions.clone());
-        let subscriber = Subscriber::new(broker.clone(), auth, live, sessions, context.report_log.clone())
-            .map_err(|error| StartError::Mqtt(broker.to_string(), error))?;
+        let subscriber =
+            Subscriber::new((broker.clone(), input), auth, live, sessions, context.report_log.clone())
+                .map_err(failed(broker))?;
         spawn(sockets.track_future(subscriber.run()));
     }
     Ok(())

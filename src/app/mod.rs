@@ -37,7 +37,7 @@ use crate::store::lock::ServerLock;
 use crate::store::probe::Probe;
 use crate::store::sql::Writer;
 use crate::store::track::Track;
-use crate::telemetry::Metrics;
+use crate::telemetry::{Metrics, Serving};
 
 /// How long a stopping server waits for its sockets to end. Together with the seconds for requests, for commits and
 /// for the store, it stops in less than ten seconds, however stuck the store is.
@@ -138,12 +138,13 @@ impl Application {
         let device_addresses = devices.iter().map(devices::Bound::address).collect();
         let server = serve(listener, devices, workers, &context, &sockets)?;
         inputs::subscribe(&context, &missing, &sockets)?;
-        metrics.serving(
-            context.live.clone(),
-            context.sessions.clone(),
-            context.report_log.clone(),
-            context.webhooks.meters.clone(),
-        );
+        metrics.serving(Serving {
+            live: context.live.clone(),
+            sessions: context.sessions.clone(),
+            reports: context.report_log.clone(),
+            webhooks: context.webhooks.meters.clone(),
+            mqtt_out: context.mqtt_out.clone(),
+        });
         readiness.serving();
         let admin_address = admin.as_ref().map(|admin| admin.address);
         Ok(Self {

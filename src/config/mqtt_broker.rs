@@ -1,16 +1,23 @@
-//! Brokers (MQTT) that devices of an organization report to, as they are set: address, credentials, organization, topics
-//! and what their messages are.
+//! Brokers (MQTT) of an organization, as they are set: address, credentials, what devices publish there, and what is
+//! published there for others.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 
 use percent_encoding::percent_decode_str;
+use serde_json::json;
 use waypost_actors::model::OrganizationId;
 
 use super::value::{Secret, Value};
+use crate::domain::webhook_event::{EventTypes, event_types};
 
 /// Topics of one connection at most.
 const MOST_TOPICS: usize = 32;
+/// Bytes of the longest beginning of what is published.
+const LONGEST_PREFIX: usize = 200;
+/// What is published of events unless the setting says otherwise: what happens, and no change of master data.
+const USUAL_EVENTS: [&str; 3] = ["geofence.*", "fuel.*", "vehicle.*"];
 
 /// Whose words a broker's messages are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +44,25 @@ impl MqttPayload {
     }
 }
 
-/// A broker: `mqtts://user:password@host:8883/<organization id>?payload=owntracks&topic=owntracks/+/+`.
+/// What devices publish, and is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MqttInput {
+    /// What the messages are.
+    pub payload: MqttPayload,
+    /// What is subscribed to, as filters.
+    pub topics: Vec<String>,
+}
+
+/// What is published for others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MqttOutput {
+    /// What its topics begin with.
+    pub prefix: String,
+    /// The types of events.
+    pub events: EventTypes,
+}
+
+/// A broker: `mqtts://user:password@host:8883/<organization id>?payload=owntracks&topic=owntracks/+/+&publish=waypost`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MqttBroker {
     /// Its name or address.
@@ -50,28 +75,54 @@ pub struct MqttBroker {
     pub authorities: Option<PathBuf>,
     /// User and password.
     pub user: Option<(String, Secret)>,
-    /// Whose trackers report there.
+    /// Whose it is.
     pub organization: OrganizationId,
-    /// What the messages are.
-    pub payload: MqttPayload,
-    /// What is subscribed to, as filters.
-    pub topics: Vec<String>,
+    /// What is read there; this or `output` is set, or both.
+    pub input: Option<MqttInput>,
+    /// What is published there.
+    pub output: Option<MqttOutput>,
 }
 
 impl MqttBroker {
-    /// The name under which the broker keeps what comes while the server is away: the same after every start.
+    /// The name of the connection that reads, under which the broker keeps what comes while the server is away: the same
+    /// after every start.
     #[must_use]
-    pub fn client_id(&self) -> String {
-        format!("waypost-{}-{}", self.organization.0.simple(), self.payload.as_str())
+    pub fn reader_id(&self) -> Option<String> {
+        self.input.as_ref().map(|input| self.client_id(input.payload.as_str()))
+    }
+
+    /// The name of the connection that publishes.
+    #[must_use]
+    pub fn publisher_id(&self) -> Option<String> {
+        self.output.as_ref().map(|_| self.client_id("publish"))
+    }
+
+    fn client_id(&self, what: &str) -> String {
+        format!("waypost-{}-{what}", self.organization.0.simple())
+    }
+}
+
+impl MqttOutput {
+    /// The beginning of the topics of an organization.
+    #[must_use]
+    pub fn root(&self, organization: OrganizationId) -> String {
+        format!("{}/{}", self.prefix, organization.0)
     }
 }
 
 /// Without the credentials.
 impl fmt::Display for MqttBroker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { host, port, organization, .. } = self;
+        let Self { host, port, organization, input, output, .. } = self;
         let scheme = if self.has_tls { "mqtts" } else { "mqtt" };
-        write!(f, "{scheme}://{host}:{port}/{}?payload={}", organization.0, self.payload.as_str())
+        write!(f, "{scheme}://{host}:{port}/{}?", organization.0)?;
+        if let Some(input) = input {
+            write!(f, "payload={}", input.payload.as_str())?;
+        }
+        if let Some(output) = output {
+            write!(f, "{}publish={}", if input.is_some() { "&" } else { "" }, output.prefix)?;
+        }
+        Ok(())
     }
 }
 
@@ -84,8 +135,9 @@ impl fmt::Debug for MqttBroker {
 impl Value for MqttBroker {
     fn read(text: &str) -> Result<Self, &'static str> {
         let wrong = "mqtts://user:password@host:port/organization id?payload=owntracks&topic=owntracks/+/+, with mqtt or mqtts, \
-                     owntracks, traccar or flespi as the payload, topic up to 32 times, and ca=/file.pem for authorities of \
-                     your own; several are separated by commas";
+                     owntracks, traccar or flespi as the payload, topic up to 32 times, publish=waypost with or instead of those \
+                     two, event=geofence.* up to 50 times, and ca=/file.pem for authorities of your own; several are separated \
+                     by commas";
         // The wildcards # and + mean something else in an address.
         let (address, query) = text.split_once('?').ok_or(wrong)?;
         let url = url::Url::parse(address).map_err(|_| wrong)?;
@@ -102,18 +154,39 @@ impl Value for MqttBroker {
             (user, password) => Some((plain(user)?, Secret::new(plain(password.unwrap_or_default())?))),
         };
         let (mut payload, mut topics, mut authorities) = (None, Vec::new(), None);
+        let (mut prefix, mut events) = (None, Vec::new());
         for pair in query.split('&') {
             let (name, value) = pair.split_once('=').ok_or(wrong)?;
             let value = plain(value)?;
             match name {
-                "payload" => payload = MqttPayload::ALL.into_iter().find(|known| known.as_str() == value),
+                "payload" => {
+                    payload = Some(
+                        MqttPayload::ALL.into_iter().find(|known| known.as_str() == value).ok_or(wrong)?,
+                    );
+                }
                 "topic" if is_filter(&value) => topics.push(value),
+                "publish" if is_prefix(&value) => prefix = Some(value),
+                "event" => events.push(value),
                 "ca" if has_tls && !value.is_empty() => authorities = Some(PathBuf::from(value)),
                 _ => return Err(wrong),
             }
         }
-        if topics.is_empty() || topics.len() > MOST_TOPICS {
-            return Err(wrong);
+        let input = match (payload, topics.len()) {
+            (Some(payload), 1..=MOST_TOPICS) => Some(MqttInput { payload, topics }),
+            (None, 0) => None,
+            _ => return Err(wrong),
+        };
+        let output = match prefix {
+            Some(prefix) => Some(MqttOutput { prefix, events: types(&events)? }),
+            None if events.is_empty() && input.is_some() => None,
+            None => return Err(wrong),
+        };
+        if let (Some(input), Some(output)) = (&input, &output)
+            && input.topics.iter().any(|filter| reads_itself(filter, &output.root(organization)))
+        {
+            return Err(
+                "without a topic that has what is published there: the server would read what it says itself",
+            );
         }
         Ok(Self {
             host: url.host_str().filter(|host| !host.is_empty()).ok_or(wrong)?.to_owned(),
@@ -122,10 +195,31 @@ impl Value for MqttBroker {
             authorities,
             user,
             organization,
-            payload: payload.ok_or(wrong)?,
-            topics,
+            input,
+            output,
         })
     }
+}
+
+fn types(events: &[String]) -> Result<EventTypes, &'static str> {
+    let named = if events.is_empty() { json!(USUAL_EVENTS) } else { json!(events) };
+    event_types(&named)
+        .map_err(|_| "with events as webhooks name them: event=geofence.entry, event=fuel.*, event=*")
+}
+
+/// Whether topics may begin so.
+fn is_prefix(text: &str) -> bool {
+    let is_plain = |text: &str| !text.contains(['+', '#', '\0']) && !text.starts_with('$');
+    (1..=LONGEST_PREFIX).contains(&text.len())
+        && is_plain(text)
+        && text.split('/').all(|level| !level.is_empty())
+}
+
+/// Whether a filter matches something that is published.
+fn reads_itself(filter: &str, root: &str) -> bool {
+    let published = [format!("{root}/vehicles/v/position"), format!("{root}/events/e")];
+    let below = |level: &str| filter.starts_with(&format!("{root}/{level}/"));
+    published.iter().any(|topic| rumqttc::matches(topic, filter)) || below("vehicles") || below("events")
 }
 
 /// Whether a text may be subscribed to.
@@ -137,10 +231,14 @@ impl Value for Vec<MqttBroker> {
     fn read(text: &str) -> Result<Self, &'static str> {
         let brokers = Vec::<String>::read(text)?;
         let brokers = brokers.iter().map(|part| MqttBroker::read(part)).collect::<Result<Self, _>>()?;
-        let name = |broker: &MqttBroker| (broker.host.clone(), broker.port, broker.client_id());
-        let is_twice = |at: usize| brokers[..at].iter().any(|other| name(other) == name(&brokers[at]));
-        if (0..brokers.len()).any(is_twice) {
-            return Err("one for each broker, organization and payload: its topics go together");
+        let mut names = HashSet::new();
+        for broker in &brokers {
+            let is_new = |name| names.insert((broker.host.clone(), broker.port, name));
+            if !broker.reader_id().into_iter().chain(broker.publisher_id()).all(is_new) {
+                return Err(
+                    "one for each broker, organization and payload, whose topics go together, and one that publishes",
+                );
+            }
         }
         Ok(brokers)
     }
@@ -165,7 +263,7 @@ mod tests {
         .remove(0);
         assert_eq!((broker.host.as_str(), broker.port, broker.has_tls), ("broker.example.org", 8883, true));
         assert_eq!(broker.user, Some(("fleet".to_owned(), Secret::new("p,w@rd".to_owned()))));
-        assert_eq!(broker.topics, ["owntracks/+/+", "own/#"]);
+        assert_eq!(broker.input.as_ref().unwrap().topics, ["owntracks/+/+", "own/#"]);
         assert_eq!(broker.authorities, Some(PathBuf::from("/etc/ca.pem")));
         let shown = format!("mqtts://broker.example.org:8883/{ORGANIZATION}?payload=owntracks");
         assert_eq!((broker.to_string(), format!("{broker:?}")), (shown.clone(), shown));
@@ -187,6 +285,21 @@ mod tests {
             "mqtt://h/fleet?payload=traccar&topic=a",
             "mqtt:///ORG?payload=traccar&topic=a",
             "ws://h/ORG?payload=traccar&topic=a",
+            "mqtt://h/ORG?publish=",
+            "mqtt://h/ORG?publish=a/%23",
+            "mqtt://h/ORG?publish=a/+",
+            "mqtt://h/ORG?publish=/a",
+            "mqtt://h/ORG?publish=a//b",
+            "mqtt://h/ORG?publish=$SYS",
+            "mqtt://h/ORG?publish=a&topic=b",
+            "mqtt://h/ORG?publish=a&payload=traccar",
+            "mqtt://h/ORG?publish=a&event=geofence",
+            "mqtt://h/ORG?event=geofence.*",
+            "mqtt://h/ORG?payload=traccar&topic=t&event=geofence.*",
+            "mqtt://h/ORG?publish=a,mqtt://h/ORG?publish=b",
+            "mqtt://h/ORG?publish=a&payload=traccar&topic=%23",
+            "mqtt://h/ORG?publish=a&payload=traccar&topic=a/+/vehicles/+/position",
+            "mqtt://h/ORG?publish=a&payload=traccar&topic=a/ORG/events/geofence.entry",
             "mqtt://h/ORG?payload=traccar&topic=a,mqtt://h/ORG?payload=traccar&topic=b",
         ] {
             assert!(read(wrong).is_err(), "{wrong}");
@@ -195,5 +308,28 @@ mod tests {
             read("mqtt://h/ORG?payload=traccar&topic=a,mqtt://h/ORG?payload=flespi&topic=b").unwrap().len(),
             2
         );
+    }
+
+    #[test]
+    fn one_broker_is_read_and_published_to() {
+        let read = |text| read(text).unwrap().remove(0);
+        let out = read("mqtt://h/ORG?publish=fleet/waypost");
+        let types = |out: &MqttBroker| out.output.clone().unwrap().events;
+        assert!(types(&out).matches("geofence.entry") && types(&out).matches("vehicle.overspeed"));
+        assert!(!types(&out).matches("change.user.created"));
+        assert_eq!(
+            out.output.as_ref().unwrap().root(out.organization),
+            format!("fleet/waypost/{ORGANIZATION}")
+        );
+        assert_eq!(
+            (out.input.is_none(), out.to_string()),
+            (true, format!("mqtt://h:1883/{ORGANIZATION}?publish=fleet/waypost"))
+        );
+        let both = read(
+            "mqtt://h/ORG?payload=flespi&topic=a/%23&publish=waypost&event=change.vehicle.*&event=fuel.refuel",
+        );
+        assert!(types(&both).matches("change.vehicle.deleted") && !types(&both).matches("geofence.entry"));
+        assert_eq!(both.to_string(), format!("mqtt://h:1883/{ORGANIZATION}?payload=flespi&publish=waypost"));
+        assert_ne!(both.reader_id(), both.publisher_id());
     }
 }

@@ -7,7 +7,7 @@ use crate::auth::OrgScope;
 use crate::domain::activation::ActivationStatus;
 use crate::domain::organization::{ActivationMethod, Organization, OrganizationStatus, OrganizationStep};
 use crate::sessions::End;
-use crate::store::{activation, api_key, creator, organization, pending_tracker, user, webhook};
+use crate::store::{activation, api_key, creator, mqtt_cursor, organization, pending_tracker, user, webhook};
 
 /// Takes a step and writes its consequences: activation invites the users that wait for it, deletion ends everything
 /// the organization owns. After the commit, sockets of an organization that is not active end.
@@ -77,6 +77,7 @@ async fn delete_owned(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), O
     organization::end_sessions(change.on(), scope, now.into()).await?;
     api_key::delete_of_organization(change.on(), scope).await?;
     webhook::delete_of_organization(change.tx(), scope).await?;
+    mqtt_cursor::delete_of_organization(change.tx(), scope).await?;
     pending_tracker::forget_all(change.on(), scope).await?;
     organization::delete_system_users(change.on(), scope, now.into()).await?;
     organization::free_slug(change.on(), scope).await?;

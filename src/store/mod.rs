@@ -32,6 +32,7 @@ mod hold;
 pub mod idempotency;
 pub mod letter_written;
 pub mod lock;
+pub mod mqtt_cursor;
 pub mod one_time_token;
 pub mod open;
 pub mod organization;

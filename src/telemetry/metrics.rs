@@ -15,7 +15,21 @@ use super::panics;
 use crate::readiness::Readiness;
 use crate::report_log::{ReportLog, Tally};
 use crate::sessions::Sessions;
-use crate::webhooks::Meters;
+use crate::{mqtt_out, webhooks};
+
+/// What exists only once the server serves.
+pub struct Serving {
+    /// The live core.
+    pub live: Live,
+    /// Open sockets.
+    pub sessions: Sessions,
+    /// What came in other clients' words.
+    pub reports: ReportLog,
+    /// Deliveries to webhooks.
+    pub webhooks: Arc<webhooks::Meters>,
+    /// What is published to brokers.
+    pub mqtt_out: Arc<mqtt_out::Meters>,
+}
 
 /// The metrics of a server, from its start.
 pub struct Metrics {
@@ -25,7 +39,7 @@ pub struct Metrics {
 struct Sources {
     readiness: Readiness,
     /// Set once the server serves.
-    serving: OnceLock<(Live, Sessions, ReportLog, Arc<Meters>)>,
+    serving: OnceLock<Serving>,
 }
 
 impl Metrics {
@@ -36,9 +50,9 @@ impl Metrics {
     }
 
     /// Adds the metrics that exist only once the server serves.
-    pub fn serving(&self, live: Live, sessions: Sessions, reports: ReportLog, webhooks: Arc<Meters>) {
+    pub fn serving(&self, serving: Serving) {
         // Called once in a server's life.
-        self.sources.serving.set((live, sessions, reports, webhooks)).ok();
+        self.sources.serving.set(serving).ok();
     }
 
     /// Why the server cannot do its work, if it cannot.
@@ -63,7 +77,7 @@ impl Metrics {
 impl Sources {
     fn trouble(&self) -> Option<String> {
         match self.serving.get() {
-            Some((live, ..)) => self.readiness.trouble_with(live),
+            Some(serving) => self.readiness.trouble_with(&serving.live),
             None => self.readiness.trouble(),
         }
     }
@@ -110,7 +124,7 @@ fn inputs(page: &mut Page<'_>, reports: &ReportLog) -> fmt::Result {
 }
 
 /// What was sent to webhooks.
-fn deliveries(page: &mut Page<'_>, of: &Meters) -> fmt::Result {
+fn deliveries(page: &mut Page<'_>, of: &webhooks::Meters) -> fmt::Result {
     let (name, help) = ("waypost_webhook_attempts", "Attempts to deliver to webhooks, by how they ended");
     page.counters(name, help, "outcome", of.outcomes())?;
     let (name, help) = ("waypost_webhook_attempt_seconds", "From the beginning of an attempt to its end");
@@ -121,6 +135,16 @@ fn deliveries(page: &mut Page<'_>, of: &Meters) -> fmt::Result {
     let (name, help) =
         ("waypost_webhook_lag_seconds", "How old the oldest event is that a webhook still has to take");
     page.gauge(name, help, of.lag_millis.get() as f64 / 1_000.0)
+}
+
+/// What was published to brokers.
+fn published(page: &mut Page<'_>, of: &mqtt_out::Meters) -> fmt::Result {
+    let (name, help) = ("waypost_mqtt_published", "Messages published to brokers; events once acknowledged");
+    let counts = [("position", of.positions.get()), ("event", of.events.get())];
+    page.counters(name, help, "kind", counts)?;
+    let (brokers, connected) = (of.brokers.get() as f64, of.connected.get() as f64);
+    page.gauge("waypost_mqtt_brokers", "Brokers that are published to", brokers)?;
+    page.gauge("waypost_mqtt_brokers_connected", "Those of them that are connected", connected)
 }
 
 fn queues(page: &mut Page<'_>, live: &Live) -> fmt::Result {
@@ -204,10 +228,12 @@ impl Collector for Scrape {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut page = Page::new(encoder, self.format);
         self.sources.server(&mut page)?;
-        let Some((live, sessions, reports, webhooks)) = self.sources.serving.get() else { return Ok(()) };
+        let Some(serving) = self.sources.serving.get() else { return Ok(()) };
+        let Serving { live, sessions, reports, webhooks, mqtt_out } = serving;
         sockets(&mut page, sessions)?;
         inputs(&mut page, reports)?;
         deliveries(&mut page, webhooks)?;
+        published(&mut page, mqtt_out)?;
         queues(&mut page, live)?;
         commits(&mut page, live.meters())?;
         actors(&mut page, live.meters())

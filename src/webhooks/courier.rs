@@ -13,7 +13,7 @@ use waypost_actors::watch::Audience;
 
 use super::client::{Headers, Sent};
 use super::line::{Ended, Line};
-use super::message::{Message, Writer};
+use super::message::{Message, Selection, Writer};
 use super::parts::Shared;
 use super::recent::Known;
 use super::schedule::DISABLED_AFTER_SECONDS;
@@ -110,7 +110,7 @@ impl Courier {
     pub(super) fn new(shared: Rc<Shared>, target: Target, progress: Progress, wake: Rc<Notify>) -> Self {
         let target = Arc::new(target);
         let sender = Sender::new(Rc::clone(&shared), Arc::clone(&target));
-        let writer = Writer::new(Arc::clone(&target));
+        let writer = Writer::new(Selection::from(&*target));
         Self { shared, target, sender, writer, line: Line::new(progress), wake }
     }
 

@@ -85,6 +85,12 @@ impl Webhooks {
         self.changed.notify_one();
     }
 
+    /// Becomes true when deliveries are to end.
+    #[must_use]
+    pub fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.subscribe()
+    }
+
     /// Asks the deliveries to end.
     pub fn stop(&self) {
         self.stopping.send_replace(true);

@@ -8,12 +8,13 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::timeout;
 use uuid::Uuid;
-use waypost_actors::model::{Change, Timestamp};
+use waypost_actors::model::{Change, GeofenceId, OrganizationId, Timestamp, VehicleId};
 use waypost_actors::watch::{Audience, CommittedRecord, Interest};
 
 use crate::auth::{Action, Caller};
 use crate::clock;
-use crate::domain::webhook_event::{self, TEST};
+use crate::domain::system_user::Scopes;
+use crate::domain::webhook_event::{self, EventTypes, TEST};
 use crate::feed::{Entry, ShowChange, encoded};
 use crate::store::webhook_delivery::Target;
 
@@ -22,46 +23,74 @@ const SHOWN_WITHIN: Duration = Duration::from_secs(10);
 
 /// An event as it is sent.
 #[derive(Debug)]
-pub(super) struct Message {
+pub struct Message {
     /// The header `webhook-id`.
     pub(super) id: String,
     /// Its type.
-    pub(super) event_type: String,
+    pub event_type: String,
     /// The vehicle, or the thing that was changed: events of one are sent one after the other.
     pub(super) about: Uuid,
     /// When it came into the log.
-    pub(super) logged_at: Timestamp,
+    pub logged_at: Timestamp,
     /// The body.
-    pub(super) body: String,
+    pub body: String,
 }
 
-/// Makes a webhook's messages.
-pub(super) struct Writer {
-    target: Arc<Target>,
+/// What somebody is to be told of an organization.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// By whose rights: `None` for an orgAdmin's, or a system user's scopes.
+    pub scopes: Option<Scopes>,
+    /// Of which types.
+    pub event_types: EventTypes,
+    /// Only of these vehicles; empty: of all.
+    pub vehicle_ids: Vec<VehicleId>,
+    /// Only of these geofences; empty: of all.
+    pub geofence_ids: Vec<GeofenceId>,
+}
+
+impl From<&Target> for Selection {
+    fn from(target: &Target) -> Self {
+        Self {
+            organization_id: target.organization_id,
+            scopes: target.scopes.clone(),
+            event_types: target.event_types.clone(),
+            vehicle_ids: target.vehicle_ids.clone(),
+            geofence_ids: target.geofence_ids.clone(),
+        }
+    }
+}
+
+/// Makes messages of entries of the log.
+pub struct Writer {
+    event_types: EventTypes,
     caller: Caller,
     interest: Interest,
 }
 
 impl Writer {
-    /// For a webhook, by the rights that it has today.
-    pub(super) fn new(target: Arc<Target>) -> Self {
-        let caller = Caller::webhook(target.organization_id, target.scopes.clone());
+    /// By the rights of today.
+    #[must_use]
+    pub fn new(of: Selection) -> Self {
+        let caller = Caller::webhook(of.organization_id, of.scopes);
         let may = |action| caller.may(action).is_ok();
         let interest = Interest {
-            audience: Audience::Organization(target.organization_id),
+            audience: Audience::Organization(of.organization_id),
             positions: false,
             occupancy: false,
             events: may(Action::ReadEvents),
             fuel: may(Action::ReadFuel),
             changes: may(Action::ReadChanges),
-            vehicles: set(&target.vehicle_ids),
-            fences: set(&target.geofence_ids),
+            vehicles: set(&of.vehicle_ids),
+            fences: set(&of.geofence_ids),
         };
-        Self { target, caller, interest }
+        Self { event_types: of.event_types, caller, interest }
     }
 
-    /// The message of an entry; `None`: the webhook is not sent it. The error is the store's.
-    pub(super) async fn write(&self, entry: &Entry, show: &ShowChange) -> Result<Option<Message>, String> {
+    /// The message of an entry; `None`: it is not to be told. The error is the store's.
+    pub async fn write(&self, entry: &Entry, show: &ShowChange) -> Result<Option<Message>, String> {
         match entry {
             Entry::Record(told) => Ok(self.record(told)),
             Entry::Change(change) => self.change(change, show).await,
@@ -71,7 +100,7 @@ impl Writer {
     fn record(&self, told: &CommittedRecord) -> Option<Message> {
         let record = &told.record;
         let event_type = webhook_event::of_record(record.kind());
-        if !self.interest.record(record) || !self.target.event_types.matches(event_type) {
+        if !self.interest.record(record) || !self.event_types.matches(event_type) {
             return None;
         }
         Some(Message {
@@ -85,7 +114,7 @@ impl Writer {
 
     async fn change(&self, change: &Change, show: &ShowChange) -> Result<Option<Message>, String> {
         let event_type = webhook_event::of_change(change);
-        if !self.interest.master_data(change) || !self.target.event_types.matches(&event_type) {
+        if !self.interest.master_data(change) || !self.event_types.matches(&event_type) {
             return Ok(None);
         }
         let shown = timeout(SHOWN_WITHIN, show(self.caller.clone(), *change)).await;

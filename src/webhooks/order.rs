@@ -9,7 +9,7 @@ use waypost_actors::watch::Audience;
 use super::book;
 use super::courier::Sender;
 use super::handle::{NotDone, What};
-use super::message::{self, Message, Writer};
+use super::message::{self, Message, Selection, Writer};
 use super::parts::Shared;
 use crate::domain::webhook::{AttemptOutcome, WebhookAttempt};
 use crate::store::sql::{Db, SqlError};
@@ -46,6 +46,6 @@ pub(super) async fn send_now(
 async fn logged(shared: &Shared, target: &Arc<Target>, sequence: i64) -> Result<Message, NotDone> {
     let audience = Audience::Organization(target.organization_id);
     let entry = shared.entry(audience, sequence).await.map_err(|_| NotDone::Away)?.ok_or(NotDone::Gone)?;
-    let written = Writer::new(Arc::clone(target)).write(&entry, &shared.ports.show_change).await;
+    let written = Writer::new(Selection::from(&**target)).write(&entry, &shared.ports.show_change).await;
     written.map_err(|_| NotDone::Away)?.ok_or(NotDone::Gone)
 }

@@ -9,10 +9,11 @@ use tokio::sync::Semaphore;
 use uuid::Uuid;
 use waypost_actors::model::OrganizationId;
 use waypost_actors::ports::RecordLog;
-use waypost_actors::watch::{Audience, CommittedRecord};
+use waypost_actors::watch::Audience;
 
 use super::book::Book;
 use super::client::Client;
+use super::log::read_log;
 use super::recent::Recent;
 use crate::auth::MasterKey;
 use crate::clock::Clock;
@@ -54,24 +55,7 @@ impl Shared {
         most: usize,
     ) -> Result<(Vec<Entry>, i64), String> {
         let _one = self.reading.acquire().await.map_err(|closed| closed.to_string())?;
-        let limit = i64::try_from(most).unwrap_or(i64::MAX);
-        let records =
-            self.log.records_from(audience, from, limit).await.map_err(|error| error.to_string())?;
-        let changes =
-            self.log.changes_from(audience, from, limit).await.map_err(|error| error.to_string())?;
-        // What lies beyond the last number of a full page is unknown.
-        let known =
-            |read: usize, last: Option<i64>| last.filter(|_| read >= most).map_or(until, |last| last + 1);
-        let of_records = known(records.len(), records.last().map(|record| record.sequence));
-        let of_changes = known(changes.len(), changes.last().map(|change| change.sequence));
-        let records = records.into_iter().map(|record| Entry::Record(Arc::new(CommittedRecord::new(record))));
-        let mut entries: Vec<Entry> = records.chain(changes.into_iter().map(Entry::Change)).collect();
-        entries.sort_by_key(Entry::sequence);
-        let next = of_records.min(of_changes).min(until);
-        entries.retain(|entry| entry.sequence() < next);
-        let next = if entries.len() > most { entries[most].sequence() } else { next };
-        entries.truncate(most);
-        Ok((entries, next))
+        read_log(&*self.log, audience, from..until, most).await
     }
 
     /// The entry of the log with a number.

@@ -13,7 +13,7 @@ const MOST: usize = 2_000;
 
 /// The newest entries.
 #[derive(Default)]
-pub(super) struct Recent {
+pub struct Recent {
     organizations: HashMap<OrganizationId, Kept>,
     /// Everything before this number is known.
     next: i64,
@@ -26,7 +26,7 @@ struct Kept {
 }
 
 /// What is known from a number on.
-pub(super) enum Known {
+pub enum Known {
     /// These entries; there are no others before the number.
     Entries(Vec<Entry>, i64),
     /// Nothing before this number: the log has it.
@@ -35,7 +35,7 @@ pub(super) enum Known {
 
 impl Recent {
     /// Begins anew with a watch that brings everything from a number on.
-    pub(super) fn begin(&mut self, next: i64) {
+    pub fn begin(&mut self, next: i64) {
         self.next = next;
         for kept in self.organizations.values_mut() {
             *kept = Kept { from: next, entries: VecDeque::new() };
@@ -43,7 +43,7 @@ impl Recent {
     }
 
     /// Keeps entries of these organizations only.
-    pub(super) fn follow(&mut self, organizations: &HashSet<OrganizationId>) {
+    pub fn follow(&mut self, organizations: &HashSet<OrganizationId>) {
         self.organizations.retain(|organization, _| organizations.contains(organization));
         for organization in organizations {
             let kept = || Kept { from: self.next, entries: VecDeque::new() };
@@ -52,7 +52,7 @@ impl Recent {
     }
 
     /// Takes in a commit; returns the organizations that it has entries of.
-    pub(super) fn add(&mut self, update: &Update) -> HashSet<OrganizationId> {
+    pub fn add(&mut self, update: &Update) -> HashSet<OrganizationId> {
         let records = update
             .records
             .iter()
@@ -77,12 +77,13 @@ impl Recent {
     }
 
     /// Notes that everything before a number has been told.
-    pub(super) fn passed(&mut self, next: i64) {
+    pub fn passed(&mut self, next: i64) {
         self.next = self.next.max(next);
     }
 
     /// What is known of an organization from a number on, at most so many entries.
-    pub(super) fn after(&self, organization: OrganizationId, from: i64, most: usize) -> Known {
+    #[must_use]
+    pub fn after(&self, organization: OrganizationId, from: i64, most: usize) -> Known {
         let Some(kept) = self.organizations.get(&organization) else { return Known::InLog(self.next) };
         if from < kept.from {
             return Known::InLog(kept.from);

@@ -14,7 +14,7 @@ for_each_engine!(
 );
 
 /// Runs the program on a test's store; whether it succeeds, and what it prints.
-async fn said(store: &TestStore, arguments: &[&str]) -> (bool, String) {
+pub(crate) async fn said(store: &TestStore, arguments: &[&str]) -> (bool, String) {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_waypost"));
     command.args(arguments).env_clear().current_dir(folder.path());
@@ -27,7 +27,7 @@ async fn said(store: &TestStore, arguments: &[&str]) -> (bool, String) {
     (output.status.success(), String::from_utf8(text).unwrap())
 }
 
-const DOCTOR: [&str; 5] = ["doctor", "--listen", "127.0.0.1:0", "--admin-listen", "off"];
+pub(crate) const DOCTOR: [&str; 5] = ["doctor", "--listen", "127.0.0.1:0", "--admin-listen", "off"];
 
 async fn a_store_is_looked_at_and_its_server_seen(store: TestStore) {
     let (is_well, told) = said(&store, &DOCTOR).await;

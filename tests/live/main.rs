@@ -20,6 +20,7 @@ mod inputs;
 mod kills;
 mod late;
 mod mqtt;
+mod mqtt_out;
 mod orders;
 mod poison;
 mod proxy;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use waypost::config::{MqttBroker, MqttPayload, Secret, Settings};
+use waypost::config::{MqttBroker, MqttInput, MqttPayload, Secret, Settings};
 use waypost::report_log::Tally;
 use waypost_actors::model::OrganizationId;
 use waypost_test_support::{
@@ -45,8 +45,8 @@ fn broker(
         authorities: None,
         user: Some((user.to_owned(), Secret::new(password.to_owned()))),
         organization: OrganizationId(organization.parse().unwrap()),
-        payload,
-        topics: vec![topic.to_owned()],
+        input: Some(MqttInput { payload, topics: vec![topic.to_owned()] }),
+        output: None,
     }
 }
 
@@ -246,5 +246,5 @@ async fn whoever_cannot_be_subscribed_for_is_told_at_the_start(store: TestStore)
     settings.mqtt_brokers =
         vec![MqttBroker { organization, has_tls: true, authorities: Some("/nowhere.pem".into()), ..to }];
     let error = Application::build(settings, Clock::system()).await.err().unwrap().to_string();
-    assert!(error.starts_with("cannot subscribe at mqtts://127.0.0.1:1/"), "{error}");
+    assert!(error.starts_with("cannot use mqtts://127.0.0.1:1/"), "{error}");
 }

@@ -12,8 +12,10 @@ use tempfile::TempDir;
 use waypost::app::Application;
 use waypost::clock::Clock;
 use waypost::config::Settings;
+use waypost::store::mqtt_cursor;
 use waypost::store::open::{Location, Options, open};
 use waypost::store::sql::{Db, Engine, Pools};
+use waypost_actors::model::{OrganizationId, Timestamp};
 use waypost_client::simulate;
 use waypost_test_support::{TestStore, eventually, run};
 
@@ -116,6 +118,15 @@ impl Move {
         let webhook =
             json!({ "url": "https://example.org/hook", "eventTypes": ["geofence.*"], "enabled": false });
         server.post("/v1/webhooks", &fleet.admin, webhook).await.ok(201);
+        let organization = OrganizationId(fleet.id.parse().unwrap());
+        mqtt_cursor::begin(
+            &server.context.db,
+            organization,
+            "broker:1883/waypost",
+            Timestamp::from_micros(1),
+        )
+        .await
+        .unwrap();
         let strangers = json!({ "name": "Strangers", "contactEmail": "s@example.org",
             "admin": { "email": "s@example.org", "firstName": "S", "lastName": "T" } });
         server.post("/v1/organizations", "", strangers).await.ok(201);

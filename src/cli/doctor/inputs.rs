@@ -1,10 +1,11 @@
-//! What devices report to besides the API: the organizations of the listeners and brokers, and the brokers themselves.
+//! What devices report to besides the API, and brokers that are published to: the organizations of the listeners and brokers,
+//! and the brokers themselves.
 
 use uuid::Uuid;
 
 use super::report::Report;
 use crate::cli::output::with_causes;
-use waypost::config::Settings;
+use waypost::config::{MqttBroker, Settings};
 use waypost::ingest::mqtt::check;
 
 const ABOUT: &str = "inputs";
@@ -24,7 +25,8 @@ pub(super) async fn look(settings: &Settings, organizations: Option<&[Uuid]>, re
     }
     for broker in &settings.mqtt_brokers {
         match check(broker).await {
-            Ok(()) => report.good(ABOUT, format!("{broker}: the broker answers and takes the sign-in")),
+            Ok(()) => report
+                .good(ABOUT, format!("{broker}: the broker answers and takes the sign-in{}", rights(broker))),
             Err(error) => report.wrong(
                 ABOUT,
                 format!("{broker}: {}", with_causes(&error.into())),
@@ -32,4 +34,10 @@ pub(super) async fn look(settings: &Settings, organizations: Option<&[Uuid]>, re
             ),
         }
     }
+}
+
+/// What cannot be told from outside: a broker drops without a word what it does not allow.
+fn rights(broker: &MqttBroker) -> String {
+    let Some(output) = &broker.output else { return String::new() };
+    format!("; its account must be allowed to publish below {}/#", output.root(broker.organization))
 }

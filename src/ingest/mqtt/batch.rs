@@ -6,7 +6,7 @@ use waypost_actors::live::LiveError;
 use waypost_actors::model::Timestamp;
 
 use super::message::{Message, parse, request};
-use crate::config::MqttBroker;
+use crate::config::MqttInput;
 use crate::ingest::adapters::{self, Request};
 use crate::ingest::decode::{BadFrame, BadItem, Item};
 use crate::ingest::protocol::MAX_ITEMS;
@@ -26,11 +26,11 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    pub(super) fn read(broker: &MqttBroker, messages: &[Message], now: Timestamp) -> Self {
+    pub(super) fn read(input: &MqttInput, messages: &[Message], now: Timestamp) -> Self {
         let mut batch = Self::default();
-        let Some(adapter) = adapters::named(broker.payload.as_str()) else { return batch };
+        let Some(adapter) = adapters::named(input.payload.as_str()) else { return batch };
         for (at, Message { publish, .. }) in messages.iter().enumerate() {
-            let request = request(broker, &publish.topic, publish.payload.clone(), now);
+            let request = request(input, &publish.topic, publish.payload.clone(), now);
             match parse(adapter, &request) {
                 Ok(parsed) => {
                     batch.from.resize(batch.from.len() + parsed.items.len(), at);

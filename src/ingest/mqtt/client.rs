@@ -1,4 +1,5 @@
-//! How a broker is connected to: a session that the broker keeps while the server is away, acknowledgements by hand, TLS.
+//! How a broker is connected to. To read: a session that the broker keeps while the server is away, acknowledgements by hand.
+//! To publish: a session that ends with its connection. By TLS or without.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ use crate::ingest::adapters::MAX_BODY_BYTES;
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 /// Bytes of the longest message: the longest that an adapter takes, and its topic.
 const LONGEST: usize = MAX_BODY_BYTES + 64 * 1024;
+/// Bytes of the longest message that is published, with its topic.
+const LONGEST_PUBLISHED: usize = 8 * 1024 * 1024;
 /// Requests that wait to be sent: more than there can be messages without an acknowledgement, whose numbers have 16 bits.
 const REQUESTS: usize = 70_000;
 /// How long a broker may take to let a client in.
@@ -43,11 +46,21 @@ pub enum MqttError {
     Silent,
 }
 
-/// A client that is not connected yet.
-pub(super) fn client(broker: &MqttBroker) -> Result<(AsyncClient, EventLoop), MqttError> {
-    let mut options = options(broker, broker.client_id())?;
+/// A client that reads, not connected yet.
+pub(super) fn reader(broker: &MqttBroker) -> Result<(AsyncClient, EventLoop), MqttError> {
+    let mut options = options(broker, broker.reader_id().unwrap_or_default())?;
     options.set_clean_session(false).set_manual_acks(true);
     Ok(AsyncClient::new(options, REQUESTS))
+}
+
+/// How a client connects that publishes, with at most so many messages without an acknowledgement.
+pub fn publisher(broker: &MqttBroker, most_under_way: u16) -> Result<MqttOptions, MqttError> {
+    let mut options = options(broker, broker.publisher_id().unwrap_or_default())?;
+    options
+        .set_clean_session(true)
+        .set_inflight(most_under_way)
+        .set_max_packet_size(LONGEST, LONGEST_PUBLISHED);
+    Ok(options)
 }
 
 /// Signs in once, as a client of which nothing is left behind.

@@ -5,7 +5,7 @@ use rumqttc::Publish;
 use tokio::sync::OwnedSemaphorePermit;
 use waypost_actors::model::Timestamp;
 
-use crate::config::{MqttBroker, MqttPayload};
+use crate::config::{MqttInput, MqttPayload};
 use crate::ingest::adapters::{Adapter, MOST_MESSAGES, Parsed, Request};
 use crate::ingest::decode::BadFrame;
 
@@ -19,13 +19,13 @@ pub(super) struct Message {
 }
 
 /// A message as a request of the broker's adapter.
-pub(super) fn request(broker: &MqttBroker, topic: &str, body: Bytes, received_at: Timestamp) -> Request {
-    let limit_names = match broker.payload {
-        MqttPayload::OwnTracks => broker.topics.iter().find_map(|filter| device(filter, topic)),
+pub(super) fn request(input: &MqttInput, topic: &str, body: Bytes, received_at: Timestamp) -> Request {
+    let limit_names = match input.payload {
+        MqttPayload::OwnTracks => input.topics.iter().find_map(|filter| device(filter, topic)),
         MqttPayload::Traccar | MqttPayload::Flespi => None,
     };
     Request {
-        rest: broker.payload.as_str().to_owned(),
+        rest: input.payload.as_str().to_owned(),
         query: String::new(),
         content_type: String::new(),
         limit_names,

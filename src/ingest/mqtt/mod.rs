@@ -9,5 +9,5 @@ mod client;
 mod message;
 mod session;
 
-pub use client::{MqttError, check};
+pub use client::{MqttError, check, publisher};
 pub use session::Subscriber;

@@ -16,7 +16,7 @@ use super::batch::Batch;
 use super::client::{self, MqttError};
 use super::message::Message;
 use crate::auth::{Auth, Reports};
-use crate::config::{MqttBroker, MqttPayload};
+use crate::config::{MqttBroker, MqttInput, MqttPayload};
 use crate::domain::organization::OrganizationStatus;
 use crate::domain::tracker::SpeedUnit;
 use crate::ingest::Intake;
@@ -43,6 +43,7 @@ pub struct Subscriber {
     sessions: Sessions,
     report_log: ReportLog,
     broker: MqttBroker,
+    input: MqttInput,
     client: AsyncClient,
     events: EventLoop,
 }
@@ -50,6 +51,7 @@ pub struct Subscriber {
 /// What both halves of a connection share.
 struct Shared<'a> {
     broker: &'a MqttBroker,
+    input: &'a MqttInput,
     client: &'a AsyncClient,
     /// Counts connections that ended: an acknowledgement is for the connection that brought its message.
     ended: Cell<u64>,
@@ -58,14 +60,14 @@ struct Shared<'a> {
 impl Subscriber {
     /// A connection that is not opened yet.
     pub fn new(
-        broker: MqttBroker,
+        (broker, input): (MqttBroker, MqttInput),
         auth: Arc<Auth>,
         live: Live,
         sessions: Sessions,
         report_log: ReportLog,
     ) -> Result<Self, MqttError> {
-        let (client, events) = client::client(&broker)?;
-        Ok(Self { auth, live, sessions, report_log, broker, client, events })
+        let (client, events) = client::reader(&broker)?;
+        Ok(Self { auth, live, sessions, report_log, broker, input, client, events })
     }
 
     /// Subscribes and stores until the server stops. What is not acknowledged by then comes again after the next start.
@@ -75,9 +77,10 @@ impl Subscriber {
         let intake = Intake::new(self.live.clone(), fleet, self.report_log.clone())
             .item_by_item()
             .by(INPUT)
-            .assuming(assumed_speed(&self.broker));
+            .assuming(assumed_speed(&self.input));
         let (sender, held) = mpsc::channel(MOST_HELD);
-        let shared = Shared { broker: &self.broker, client: &self.client, ended: Cell::new(0) };
+        let (broker, input, client) = (&self.broker, &self.input, &self.client);
+        let shared = Shared { broker, input, client, ended: Cell::new(0) };
         let allowed = Allowed::new(&self.auth, &self.sessions, &self.broker);
         tokio::select! {
             () = shared.listen(&mut self.events, sender) => {}
@@ -123,13 +126,13 @@ impl Shared<'_> {
         let is_kept = connected.session_present;
         tracing::info!(broker = %self.broker, is_kept, "connected to the broker; is_kept: it kept what came meanwhile");
         let filter = |topic: &String| SubscribeFilter::new(topic.clone(), QoS::AtLeastOnce);
-        if self.client.try_subscribe_many(self.broker.topics.iter().map(filter)).is_err() {
+        if self.client.try_subscribe_many(self.input.topics.iter().map(filter)).is_err() {
             tracing::warn!(broker = %self.broker, "the subscription could not be sent");
         }
     }
 
     fn check_subscribed(&self, answer: &SubAck) {
-        for (topic, code) in self.broker.topics.iter().zip(&answer.return_codes) {
+        for (topic, code) in self.input.topics.iter().zip(&answer.return_codes) {
             if *code == SubscribeReasonCode::Failure {
                 tracing::error!(broker = %self.broker, topic, "the broker refuses the subscription: see to its access rules");
             }
@@ -149,7 +152,7 @@ impl Shared<'_> {
             // The broker has brought it again meanwhile, or will.
             messages.retain(|message| self.is_current(message) || message.publish.qos == QoS::AtMostOnce);
             allowed.wait().await;
-            let batch = Batch::read(self.broker, &messages, live.now());
+            let batch = Batch::read(self.input, &messages, live.now());
             if batch.store(&mut intake).await.is_err() {
                 return;
             }
@@ -167,8 +170,8 @@ impl Shared<'_> {
 }
 
 /// The unit of the speeds in a broker's messages, where it is left open.
-fn assumed_speed(broker: &MqttBroker) -> Option<SpeedUnit> {
-    (broker.payload == MqttPayload::OwnTracks).then_some(SpeedUnit::KilometersPerHour)
+fn assumed_speed(input: &MqttInput) -> Option<SpeedUnit> {
+    (input.payload == MqttPayload::OwnTracks).then_some(SpeedUnit::KilometersPerHour)
 }
 
 /// Whether the organization may report: looked up again when something about it has changed.

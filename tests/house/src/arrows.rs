@@ -49,6 +49,12 @@ const ARROWS: &[Arrow] = &[
         why: "deliveries are given what they may show and how a webhook is disabled",
     },
     Arrow {
+        from: "waypost::mqtt_out",
+        except: &[],
+        never: &["actix_web", "waypost::http", "waypost::ops"],
+        why: "what is published is given how a position and a change are shown",
+    },
+    Arrow {
         from: "waypost_client",
         except: &[],
         never: &[

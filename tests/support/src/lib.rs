@@ -30,7 +30,7 @@ mod store;
 
 pub use eventually::{Attempt, eventually};
 pub use in_process::{Running, new_account, sign_in};
-pub use mosquitto::Mosquitto;
+pub use mosquitto::{Heard, Mosquitto, Subscribed};
 pub use positions::stored_positions;
 pub use postgres::{PrivatePostgres, Shutdown, postgres};
 pub use program::{Launch, PASSWORD, Program, ROOT, port_for_restarts};

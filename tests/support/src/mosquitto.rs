@@ -1,10 +1,11 @@
-//! A private broker (MQTT) that keeps its sessions over a restart: Debian's mosquitto, with its client for publishing.
+//! A private broker (MQTT) that keeps its sessions over a restart: Debian's mosquitto, with its clients for publishing and
+//! subscribing.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use crate::programs::{mosquitto, version_of};
 use crate::report;
@@ -19,7 +20,51 @@ pub struct Mosquitto {
     tls_port: u16,
     password: String,
     publish: PathBuf,
+    subscribe: PathBuf,
     service: Service,
+}
+
+/// A subscriber that the broker keeps messages for while it is away. Ends when dropped.
+pub struct Subscribed {
+    client: Child,
+    heard: PathBuf,
+}
+
+/// A message that a subscriber was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// Whether the broker had kept it from before.
+    pub is_retained: bool,
+    /// Its topic.
+    pub topic: String,
+    /// What it says.
+    pub payload: String,
+}
+
+impl Subscribed {
+    /// What it was given so far, in order.
+    ///
+    /// # Panics
+    /// What was written cannot be read.
+    #[must_use]
+    pub fn heard(&self) -> Vec<Heard> {
+        let text = std::fs::read_to_string(&self.heard).expect("it is written here");
+        // The last line may be half written.
+        let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+        let heard = lines.filter_map(|line| {
+            let (retained, rest) = line.split_once(' ')?;
+            let (topic, payload) = rest.split_once(' ')?;
+            Some(Heard { is_retained: retained == "1", topic: topic.to_owned(), payload: payload.to_owned() })
+        });
+        heard.collect()
+    }
+}
+
+impl Drop for Subscribed {
+    fn drop(&mut self) {
+        self.client.kill().ok();
+        self.client.wait().ok();
+    }
 }
 
 impl Mosquitto {
@@ -29,8 +74,9 @@ impl Mosquitto {
     /// It is installed and does not start.
     #[must_use]
     pub fn own() -> Option<Self> {
-        let programs = ["mosquitto", "mosquitto_passwd", "mosquitto_pub", "openssl"].map(mosquitto);
-        let [Some(broker), Some(passwords), Some(publish), Some(openssl)] = programs else {
+        let programs =
+            ["mosquitto", "mosquitto_passwd", "mosquitto_pub", "mosquitto_sub", "openssl"].map(mosquitto);
+        let [Some(broker), Some(passwords), Some(publish), Some(subscribe), Some(openssl)] = programs else {
             report::missing("mosquitto");
             return None;
         };
@@ -38,7 +84,7 @@ impl Mosquitto {
         let (port, tls_port, password, service) =
             started.unwrap_or_else(|log| panic!("mosquitto does not start:\n{log}"));
         report::say(&format!("mosquitto {}, private, on port {port}", version_of(&broker)));
-        Some(Self { port, tls_port, password, publish, service })
+        Some(Self { port, tls_port, password, publish, subscribe, service })
     }
 
     /// `host:port`.
@@ -96,13 +142,41 @@ impl Mosquitto {
         assert!(child.wait().expect("it is ours").success(), "the broker takes no message");
     }
 
+    /// Subscribes with QoS 1 under a name of the subscriber's own.
+    ///
+    /// # Panics
+    /// The client does not start.
+    #[must_use]
+    pub fn subscribe(&self, name: &str, topic: &str) -> Subscribed {
+        let (port, heard) = (self.port.to_string(), self.service.nest.path.join(format!("heard-{name}")));
+        let file = std::fs::File::create(&heard).expect("the nest is there");
+        let mut command = Command::new(&self.subscribe);
+        command.args(["-h", "127.0.0.1", "-p", &port, "-u", USER, "-P", &self.password]);
+        command.args(["-q", "1", "-c", "-i", name, "-t", topic, "-F", "%r %t %p"]);
+        let client = command.stdout(file).stderr(Stdio::null()).spawn().expect("it is installed");
+        Subscribed { client, heard }
+    }
+
     /// Stops the broker, which saves its sessions, and starts it again where it was.
     ///
     /// # Panics
     /// It does not start.
     pub fn restart(&mut self) {
+        self.stop();
+        self.start();
+    }
+
+    /// Stops the broker, which saves its sessions.
+    pub fn stop(&mut self) {
         self.service.signal("TERM");
         self.service.wait();
+    }
+
+    /// Starts the broker again where it was.
+    ///
+    /// # Panics
+    /// It does not start.
+    pub fn start(&mut self) {
         self.service.start_again().unwrap_or_else(|log| panic!("mosquitto does not start again:\n{log}"));
     }
 }

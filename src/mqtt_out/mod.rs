@@ -1,0 +1,17 @@
+//! What happens is published to an organization's own broker (MQTT 3.1.1): the newest position of each vehicle, retained, and
+//! events in the order of the log.
+//!
+//! One task per broker, on the thread of webhooks. Events go by a cursor that moves with the broker's acknowledgements and is
+//! stored, so that none is missing after either side was away; of positions, which are state, a slow broker gets the newest.
+//! Knows no SQL, no route and no use case; how a position is shown it is given (docs/mqtt-out.md).
+
+mod meters;
+mod parts;
+mod positions;
+mod publisher;
+mod session;
+mod window;
+
+pub use meters::Meters;
+pub use parts::{FleetNow, Ports, ReadFleet, Seen};
+pub use publisher::{Parts, Publisher};

@@ -1,0 +1,282 @@
+//! One connection to a broker: events in the order of the log, as many at once as may be without an acknowledgement, and
+//! between them the positions that changed. What the connection has no room for waits here, and no newer than the log keeps.
+
+use std::cell::RefCell;
+use std::collections::{HashSet, VecDeque};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::time::Duration;
+
+use rumqttc::{AsyncClient, Event, EventLoop, Packet, QoS};
+use tokio::sync::Notify;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use waypost_actors::live::LiveError;
+use waypost_actors::model::{ChangeKind, ChangedResource, VehicleId};
+use waypost_actors::tracking::VehicleState;
+use waypost_actors::watch::{Audience, Interest, News, Watch};
+
+use super::positions::Positions;
+use super::publisher::Publisher;
+use super::window::Window;
+use crate::feed::Entry;
+use crate::webhooks::{Known, Message, Recent, Selection, Writer, read_log};
+
+/// How often the fleet is looked at for new positions, and what was acknowledged is stored.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Looks between two at whether the organization is active, and between two saves of a cursor that only passes over what
+/// concerns others.
+const LOOKS_BETWEEN: u32 = 30;
+/// A connection over which nothing happens for this long, not even a ping, is hung.
+const SILENT_FOR: Duration = Duration::from_secs(75);
+/// Events that wait for the connection.
+const MOST_WAITING: usize = 100;
+/// Bytes of the longest event that is published.
+const LONGEST_BYTES: usize = 8 * 1024 * 1024 - 64 * 1024;
+
+/// One connection.
+pub(super) struct Session<'a> {
+    publisher: &'a Publisher,
+    root: String,
+    client: AsyncClient,
+    window: RefCell<Window>,
+    /// The connection took or acknowledged something.
+    moved: Notify,
+}
+
+/// What is to be published of the log.
+enum Told {
+    Event(Message),
+    /// A vehicle was deleted: its retained position is emptied.
+    Deleted(VehicleId),
+}
+
+/// What waits for the connection.
+struct Waiting {
+    /// Each with the number before which everything is done with it.
+    events: VecDeque<(i64, Told)>,
+    /// The next number to be read from the log.
+    read_to: i64,
+    recent: Recent,
+    writer: Writer,
+    positions: Positions,
+    show: Option<Rc<dyn Fn(VehicleId, &VehicleState) -> String>>,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(publisher: &'a Publisher, client: AsyncClient, window: Window) -> Self {
+        let root = publisher.output.root(publisher.organization());
+        Self { publisher, root, client, window: RefCell::new(window), moved: Notify::new() }
+    }
+
+    /// Keeps the connection going; returns why it ended.
+    pub(super) async fn listen(&self, events: &mut EventLoop) -> String {
+        loop {
+            match timeout(SILENT_FOR, events.poll()).await {
+                Ok(Ok(Event::Outgoing(rumqttc::Outgoing::Publish(packet)))) if packet != 0 => {
+                    self.window.borrow_mut().sent(packet);
+                }
+                Ok(Ok(Event::Incoming(Packet::PubAck(ack)))) => {
+                    if self.window.borrow_mut().acknowledged(ack.pkid) {
+                        self.publisher.published();
+                    }
+                }
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => return error.to_string(),
+                Err(_) => return "the broker hangs".to_owned(),
+            }
+            self.publisher.reached(self.window.borrow().reached());
+            self.moved.notify_one();
+        }
+    }
+
+    /// Gives the connection what is to be published; returns why it gave up.
+    pub(super) async fn work(&self) -> String {
+        let mut waiting = self.waiting();
+        let Ok(mut watch) = self.watch(&mut waiting.recent).await else {
+            return "the server stops".to_owned();
+        };
+        let (mut tick, mut looks) = (interval(LOOK_EVERY), 0_u32);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            if let Err(error) = self.fill(&mut waiting).await {
+                tracing::debug!(%error, "what is to be published is read later");
+            }
+            self.hand_over(&mut waiting);
+            tokio::select! {
+                () = self.moved.notified() => {}
+                news = poll_fn(|cx| watch.poll_news(false, cx)) => match news {
+                    News::Commit(update, _) => drop(waiting.recent.add(&update)),
+                    News::Provisional(_) => {}
+                    News::Lost => match self.watch(&mut waiting.recent).await {
+                        Ok(anew) => watch = anew,
+                        Err(_) => return "the server stops".to_owned(),
+                    },
+                },
+                _ = tick.tick() => {
+                    if let Some(known) = watch.known_up_to() {
+                        waiting.recent.passed(known);
+                    }
+                    looks = looks.wrapping_add(1);
+                    if looks % LOOKS_BETWEEN == 0 && !self.publisher.is_active().await {
+                        return "the organization is not active any more".to_owned();
+                    }
+                    self.look(&mut waiting, looks).await;
+                }
+            }
+        }
+    }
+
+    fn waiting(&self) -> Waiting {
+        let of = self.publisher;
+        let mut recent = Recent::default();
+        recent.follow(&HashSet::from([of.organization()]));
+        let writer = Writer::new(Selection {
+            organization_id: of.organization(),
+            scopes: None,
+            event_types: of.output.events.clone(),
+            vehicle_ids: Vec::new(),
+            geofence_ids: Vec::new(),
+        });
+        let (read_to, positions) = (self.window.borrow().reached(), Positions::default());
+        Waiting { events: VecDeque::new(), read_to, recent, writer, positions, show: None }
+    }
+
+    fn audience(&self) -> Audience {
+        Audience::Organization(self.publisher.organization())
+    }
+
+    async fn watch(&self, recent: &mut Recent) -> Result<Watch, LiveError> {
+        let interest = Interest { positions: false, occupancy: false, ..Interest::from(self.audience()) };
+        let mut watch = self.publisher.parts.live.watch(interest).await?;
+        watch.vehicles = Vec::new();
+        recent.begin(watch.next_sequence);
+        Ok(watch)
+    }
+
+    /// Looks at the fleet, and stores how far the broker acknowledged.
+    async fn look(&self, waiting: &mut Waiting, looks: u32) {
+        match (self.publisher.ports.fleet)(self.publisher.organization()).await {
+            Ok(fleet) => {
+                waiting.positions.look(fleet.vehicles);
+                waiting.show = Some(fleet.show);
+            }
+            Err(error) => tracing::debug!(%error, "positions are published later"),
+        }
+        if looks % LOOKS_BETWEEN == 0 || self.publisher.has_published() {
+            self.publisher.save().await;
+        }
+    }
+
+    /// Reads what follows in the log, as far as there is room.
+    async fn fill(&self, waiting: &mut Waiting) -> Result<(), String> {
+        let of = self.publisher;
+        while waiting.events.len() < MOST_WAITING {
+            let from = waiting.read_to;
+            let known = waiting.recent.after(of.organization(), from, MOST_WAITING);
+            let (entries, next) = match known {
+                Known::Entries(entries, next) => (entries, next),
+                Known::InLog(until) => {
+                    read_log(&*of.parts.log, self.audience(), from..until, MOST_WAITING).await?
+                }
+            };
+            for entry in entries {
+                let sequence = entry.sequence();
+                let message = waiting.writer.write(&entry, &of.ports.show_change).await?;
+                let message = message.filter(|message| is_short_enough(message, sequence));
+                waiting.read_to = sequence + 1;
+                if let Some(vehicle) = deleted(&entry) {
+                    waiting.positions.delete(vehicle);
+                    // Both are published before the entry is done.
+                    let next = sequence + i64::from(message.is_none());
+                    waiting.events.push_back((next, Told::Deleted(vehicle)));
+                }
+                if let Some(message) = message {
+                    waiting.events.push_back((sequence + 1, Told::Event(message)));
+                }
+            }
+            waiting.read_to = waiting.read_to.max(next);
+            if waiting.read_to == from {
+                break;
+            }
+        }
+        if waiting.events.is_empty() {
+            let mut window = self.window.borrow_mut();
+            window.passed(waiting.read_to);
+            of.reached(window.reached());
+        }
+        Ok(())
+    }
+
+    /// Hands over events and positions in turn until the connection has no room or nothing waits.
+    fn hand_over(&self, waiting: &mut Waiting) {
+        loop {
+            let is_event = self.window.borrow().has_room() && !waiting.events.is_empty();
+            if is_event && !self.hand_over_event(waiting) {
+                return;
+            }
+            let is_position = waiting.positions.first().is_some() && waiting.show.is_some();
+            if is_position && !self.hand_over_position(waiting) {
+                return;
+            }
+            if !is_event && !is_position {
+                return;
+            }
+        }
+    }
+
+    fn hand_over_event(&self, waiting: &mut Waiting) -> bool {
+        let Some((next, told)) = waiting.events.front() else { return true };
+        let next = *next;
+        let (topic, retain, body) = match told {
+            Told::Event(message) => {
+                (format!("{}/events/{}", self.root, message.event_type), false, message.body.clone())
+            }
+            Told::Deleted(vehicle) => (self.topic_of(*vehicle), true, String::new()),
+        };
+        let is_taken = self.client.try_publish(topic, QoS::AtLeastOnce, retain, body).is_ok();
+        if is_taken {
+            waiting.events.pop_front();
+            self.window.borrow_mut().push(next);
+        }
+        is_taken
+    }
+
+    fn hand_over_position(&self, waiting: &mut Waiting) -> bool {
+        let (Some((vehicle, state)), Some(show)) = (waiting.positions.first(), &waiting.show) else {
+            return true;
+        };
+        // Nothing empties what is retained.
+        let body = state.map(|state| show(vehicle, &state)).unwrap_or_default();
+        let is_taken = self.client.try_publish(self.topic_of(vehicle), QoS::AtMostOnce, true, body).is_ok();
+        if is_taken {
+            waiting.positions.pop();
+            self.publisher.parts.meters.positions.add(1);
+        }
+        is_taken
+    }
+
+    fn topic_of(&self, vehicle: VehicleId) -> String {
+        format!("{}/vehicles/{}/position", self.root, vehicle.0)
+    }
+}
+
+/// A longer one would end the connection, each time.
+fn is_short_enough(message: &Message, sequence: i64) -> bool {
+    let is_short = message.body.len() <= LONGEST_BYTES;
+    if !is_short {
+        tracing::warn!(sequence, "an event is too long for a broker and is passed over");
+    }
+    is_short
+}
+
+/// The vehicle that an entry of the log deletes.
+fn deleted(entry: &Entry) -> Option<VehicleId> {
+    match entry {
+        Entry::Change(change)
+            if change.resource == ChangedResource::Vehicle && change.kind == ChangeKind::Deleted =>
+        {
+            Some(VehicleId(change.resource_id))
+        }
+        _ => None,
+    }
+}
