@@ -39,6 +39,7 @@ mod stand_in;
 mod tank;
 mod tracker;
 mod transfer;
+mod webhook_drills;
 mod webhooks;
 mod wire;
 mod writer;

@@ -1,6 +1,7 @@
 //! What happens is sent to receivers: signed, in order of each vehicle, again after failures and over a restart.
 
 use serde_json::{Value, json};
+use waypost_actors::model::Timestamp;
 use waypost_test_support::{TestStore, eventually, for_each_engine};
 
 use crate::receiver::{Got, Receiver, status};
@@ -10,6 +11,7 @@ for_each_engine!(
     what_happens_is_sent_signed_and_in_order_of_each_vehicle,
     a_failing_receiver_is_sent_the_same_again_after_a_restart_too,
     one_that_hangs_or_is_gone_costs_another_nothing,
+    one_that_asks_to_wait_is_waited_for_and_one_that_lies_about_its_length_is_believed_its_status,
     what_was_missed_is_sent_again_when_asked_for,
 );
 
@@ -190,6 +192,46 @@ async fn one_that_hangs_or_is_gone_costs_another_nothing(store: TestStore) {
         count(letters).await + count(written).await > 0
     })
     .await;
+    server.stop().await;
+}
+
+async fn one_that_asks_to_wait_is_waited_for_and_one_that_lies_about_its_length_is_believed_its_status(
+    store: TestStore,
+) {
+    let server = start(&store).await;
+    let fleet = server.fleet("org").await;
+    let (busy, liar) = (Receiver::start().await, Receiver::start().await);
+    let later = "HTTP/1.1 429 Later\r\nretry-after: 600\r\ncontent-length: 0\r\n\r\n";
+    busy.answer(move |_| Some(later.to_owned()));
+    // It promises more than it sends, and keeps the connection.
+    liar.answer(|_| Some("HTTP/1.1 200 OK\r\ncontent-length: 99999999\r\n\r\nshort".to_owned()));
+    let (bus, _) = (fleet.bus("one").await, fleet.fence("Depot").await);
+    let (to_busy, _) = webhook(&fleet, &busy, &["geofence.*"]).await;
+    let (to_liar, _) = webhook(&fleet, &liar, &["geofence.*"]).await;
+    bus.cross(&server, 1, 2).await;
+    attempts(&fleet, &to_busy, 1).await;
+    let instant = |shown: &Value| serde_json::from_value::<Timestamp>(shown.clone()).unwrap();
+    let shown = eventually(DEADLINE, || async {
+        let shown = server.get(&to_busy, &fleet.admin).await.ok(200);
+        shown.get("nextAttemptAt").is_some().then_some(shown)
+    })
+    .await;
+    let waits = instant(&shown["nextAttemptAt"]).seconds_since(instant(&shown["failingSince"]));
+    assert!((600.0..601.0).contains(&waits), "{shown}");
+    busy.answer(|_| status(204));
+    server.pass(601);
+    until_got(&busy, 3).await;
+    let ids: Vec<String> = busy.got.borrow().iter().map(|got| got.id.clone()).collect();
+    assert_eq!((&ids[0], ids.len()), (&ids[1], 3));
+    let told = attempts(&fleet, &to_liar, 2).await;
+    for (attempt, got) in told.iter().zip(liar.got.borrow().iter()) {
+        assert_eq!(
+            (&attempt["outcome"], &attempt["status"]),
+            (&json!("delivered"), &json!(200)),
+            "{attempt}"
+        );
+        assert_eq!((&attempt["answer"], &attempt["messageId"]), (&json!("short"), &json!(got.id)));
+    }
     server.stop().await;
 }
 
