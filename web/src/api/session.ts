@@ -67,11 +67,11 @@ export async function signOut(): Promise<void> {
   if (refreshToken) await send(prepare("post", "/v1/auth/logout", { body: { refreshToken } }), undefined).catch(() => {});
 }
 
-/** The one signed in has changed what is said of them. */
-export function knowSelf({ firstName, lastName, locale, timezone }: User): void {
+/** What is said of the one signed in was changed, by themselves or an administrator. */
+export function knowSelf({ firstName, lastName, locale, timezone, role }: User): void {
   if (!session.value) return;
   const { locale: _, timezone: __, ...others } = session.value as SignedIn & PersonPrincipal;
-  keep({ ...others, firstName, lastName, ...(locale ? { locale } : {}), ...(timezone ? { timezone } : {}) } as SignedIn);
+  keep({ ...others, firstName, lastName, role, ...(locale ? { locale } : {}), ...(timezone ? { timezone } : {}) } as SignedIn);
 }
 
 /** Forgets the session, and says why. */

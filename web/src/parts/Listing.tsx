@@ -34,7 +34,7 @@ export function useList<T>(resource: ChangedResource | null, load: () => Promise
     // answers may overtake each other
     if (asked === newest.current) items.value = found;
   };
-  const edited = useComputed(() => (resource ? edits.value[resource] : 0) ?? 0);
+  const edited = useComputed(() => (resource ? edits.value[resource] : 0));
   useSignalEffect(() => { if (edited.value > 0) queueMicrotask(() => reload().catch(notice)); });
   useSignalEffect(() => { if (reached.value > 0) queueMicrotask(() => reload().catch(notice)); });
   useSignalEffect(() => {
@@ -55,7 +55,7 @@ export function useEvery(milliseconds: number, work: () => Promise<void>): void 
     if (milliseconds === 0) return undefined;
     const again = setInterval(() => { if (!document.hidden) newest.current().catch(() => {}); }, milliseconds);
     return () => clearInterval(again);
-  }, []);
+  }, [milliseconds]);
 }
 
 export interface Column<T> {

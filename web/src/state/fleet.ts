@@ -5,8 +5,8 @@ import { type Signal, computed, effect, signal, untracked } from "@preact/signal
 
 import { all, api } from "../api/client";
 import { reached } from "../api/reach";
-import { isOperator, me } from "../api/session";
-import type { ChangedResource, FuelEvent, Organization, ShownChange, VehicleOut } from "../api/schema";
+import { isOperator, knowSelf, me } from "../api/session";
+import type { ChangedResource, FuelEvent, Organization, ShownChange, User, VehicleOut } from "../api/schema";
 import type { Fence } from "../api/types";
 import { LiveFeed } from "../live/feed";
 import type { Said, Suspected } from "../live/protocol";
@@ -42,8 +42,11 @@ export const events = new Events();
 export const suspected = signal<ReadonlyMap<string, FuelEvent>>(new Map());
 export const feed = new LiveFeed(hear);
 
-/** How often things of a kind that this page does not hold were changed, by anybody: lists of them are read again. */
-export const edits = signal<Readonly<Partial<Record<ChangedResource, number>>>>({});
+const NO_EDITS: Readonly<Record<ChangedResource, number>> = {
+  organization: 0, vehicle: 0, tracker: 0, geofence: 0, driver: 0, user: 0, systemUser: 0, assignment: 0,
+};
+/** How often things of a kind were changed, by anybody: what of them this page does not hold is read again. */
+export const edits = signal(NO_EDITS);
 
 /** Ids of all vehicles, also of those that have not reported. */
 export const fleetIds = computed(() => [...vehicles.value.keys()]);
@@ -181,7 +184,10 @@ function hear(said: Said): void {
       break;
     case "reset":
       // what happened in between is in the lists, but not in the feed
-      if (said.reason === "cursorExpired") Promise.all([loadVehicles(), loadFences(), loadEvents()]).catch(notice);
+      if (said.reason === "cursorExpired") {
+        edited(Object.keys(NO_EDITS) as ChangedResource[]);
+        Promise.all([loadVehicles(), loadFences(), loadEvents()]).catch(notice);
+      }
       break;
     case "heartbeat":
     case "pong":
@@ -202,13 +208,37 @@ const changed: ShownChange[] = [];
 
 function takeChanges(): void {
   const taken = changed.splice(0);
-  const counts = { ...edits.peek() };
-  for (const { resource } of taken) counts[resource] = (counts[resource] ?? 0) + 1;
-  edits.value = counts;
+  edited(taken.map(({ resource }) => resource));
+  const self = taken.findLast(({ resource, resourceId }) => resource === "user" && resourceId === me.peek()?.id);
+  if (self?.data) knowSelf(self.data as unknown as User);
   const shown = taken.findLast(({ resource, resourceId }) => resource === "organization" && resourceId === organization.peek()?.id);
   if (shown?.data) organization.value = shown.data as unknown as Organization;
   put(vehicles, taken.filter(({ resource }) => resource === "vehicle"));
   put(fences, taken.filter(({ resource }) => resource === "geofence"));
+  rename(taken.filter(({ resource }) => resource === "driver"));
+}
+
+function edited(resources: readonly ChangedResource[]): void {
+  const counts = { ...edits.peek() };
+  for (const resource of resources) counts[resource] += 1;
+  edits.value = counts;
+}
+
+/** Vehicles tell the names of their drivers; a driver with another name does not make another vehicle. */
+function rename(taken: readonly ShownChange[]): void {
+  if (taken.length === 0) return;
+  const people = new Map(taken.flatMap(({ resourceId, data }) => (data ? [[resourceId, data as unknown as Named] as const] : [])));
+  const named = [...vehicles.peek().values()].flatMap((vehicle) => {
+    const { driver } = vehicle;
+    const known = driver && people.get(driver.id);
+    return known ? [{ ...vehicle, driver: { ...driver, firstName: known.firstName, lastName: known.lastName } }] : [];
+  });
+  if (named.length > 0) vehicles.value = new Map([...vehicles.peek(), ...named.map((vehicle) => [vehicle.id, vehicle] as const)]);
+}
+
+interface Named {
+  readonly firstName: string;
+  readonly lastName: string;
 }
 
 /** Each change tells its thing as it is now; those of which nothing is told are gone. */

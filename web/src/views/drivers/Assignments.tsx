@@ -9,10 +9,10 @@ import { dayAndTime } from "../../format";
 import { useAnswer } from "../../parts/answer";
 import { Dialog } from "../../parts/Dialog";
 import { CheckField, Form, SelectField, useDraft } from "../../parts/form";
-import { loadVehicles, scope, vehicles } from "../../state/fleet";
+import { edits, loadVehicles, scope, vehicles } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { strings } from "../../strings";
-import { driverName } from "./DriversView";
+import { driverName, heldName } from "./DriversView";
 
 const words = strings.manage.drivers;
 const PAST_SHOWN = 20;
@@ -41,7 +41,7 @@ export function Assignments({ driver, reload }: Props) {
         </header>
         {now.length === 0 && <p class="quiet">{words.noVehicle}</p>}
         <ul class="lines">
-          {now.map(({ id, name, startedAt }) => (
+          {now.map(({ startedAt, ...held }) => ({ startedAt, id: held.id, name: heldName(held) })).map(({ id, name, startedAt }) => (
             <li key={id}>
               <b>{name}</b> <span class="quiet">{words.since(dayAndTime(startedAt))}</span><span class="grow" />
               {may("assignDrivers") && <button type="button" aria-label={words.unassignWhich(name)} onClick={() => unassign(id).catch(notice)}>{words.unassign}</button>}
@@ -57,6 +57,7 @@ export function Assignments({ driver, reload }: Props) {
 
 function Past({ driver }: { driver: Driver }) {
   const past = useAnswer(() => {
+    edits.value.assignment;
     const query = { ...scope.peek(), state: "past" as const, limit: PAST_SHOWN };
     return api.get("/v1/drivers/{driverId}/vehicles", { path: { driverId: driver.id }, query });
   });

@@ -7,7 +7,7 @@ import { may } from "../../api/permissions";
 import type { Driver } from "../../api/types";
 import { Desk, Detail } from "../../parts/Desk";
 import { Listing, useList } from "../../parts/Listing";
-import { scope } from "../../state/fleet";
+import { scope, vehicles } from "../../state/fleet";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
 import { DriverDetail } from "./DriverDetail";
@@ -17,6 +17,9 @@ import { FindDriver } from "./FindDriver";
 const words = strings.manage.drivers;
 
 export const driverName = (driver: { firstName: string; lastName: string }): string => `${driver.firstName} ${driver.lastName}`;
+
+/** The name of a vehicle that somebody drives: as it is now, if it is the organization's. */
+export const heldName = ({ id, name }: { id: string; name: string }): string => vehicles.value.get(id)?.name ?? name;
 
 export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
   const isFinding = useSignal(false);
@@ -33,7 +36,7 @@ export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
       empty={[words.empty, may("writeDrivers") ? words.emptyNext : words.emptyNextRead]}
       columns={[
         { title: words.name, cell: driverName },
-        { title: words.vehicles, cell: (one) => one.currentVehicles.map(({ name }) => name).join(", ") },
+        { title: words.vehicles, cell: (one) => one.currentVehicles.map(heldName).join(", ") },
         { title: words.license, cell: (one) => <LicenseMark driver={one} /> },
         { title: words.status, cell: (one) => words.statuses[one.status ?? "active"] },
         { title: words.lock, cell: (one) => one.lock.locked && <span class="mark" data-mark="held">{one.kept ? words.locked : words.lockedElsewhere}</span> },

@@ -1,14 +1,14 @@
 // Who changed what, newest first, a page at a time.
 
 import { useSignal, useSignalEffect } from "@preact/signals";
-import { useId } from "preact/hooks";
+import { useId, useMemo } from "preact/hooks";
 
 import { all, api } from "../../api/client";
 import { reached } from "../../api/reach";
 import type { AuditEntry } from "../../api/schema";
 import { dayAndTime } from "../../format";
 import { Empty } from "../../parts/Empty";
-import { fences, scope, vehicles } from "../../state/fleet";
+import { edits, fences, scope, vehicles } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { strings } from "../../strings";
 
@@ -20,6 +20,7 @@ export function Audit() {
   const entries = useSignal<readonly AuditEntry[] | null>(null);
   const after = useSignal<string | null>(null);
   const people = useSignal<ReadonlyMap<string, string>>(new Map());
+  const atFirst = useMemo(() => edits.peek(), []);
   const load = async () => {
     const from = after.peek();
     const { data, pagination } = await api.get("/v1/audit", { query: { ...scope.peek(), limit: PAGE, ...(from ? { after: from } : {}) } });
@@ -28,6 +29,18 @@ export function Audit() {
     entries.value = [...(entries.peek() ?? []), ...data];
     after.value = pagination.hasNextPage ? (pagination.endCursor ?? null) : null;
   };
+  /** What was done since, above the rest; of more than a page of it, the rest is read anew. */
+  const loadNewest = async () => {
+    if (entries.peek() === null) return;
+    const known = new Set(entries.peek()?.map(({ id }) => id));
+    const { data, pagination } = await api.get("/v1/audit", { query: { ...scope.peek(), limit: PAGE } });
+    const isJoined = data.some(({ id }) => known.has(id));
+    // of two that were asked for at once, the second finds what the first has brought
+    const now = new Set(entries.peek()?.map(({ id }) => id));
+    entries.value = isJoined ? [...data.filter(({ id }) => !now.has(id)), ...(entries.peek() ?? [])] : data;
+    if (!isJoined) after.value = pagination.hasNextPage ? (pagination.endCursor ?? null) : null;
+  };
+  useSignalEffect(() => { if (edits.value !== atFirst) queueMicrotask(() => loadNewest().catch(notice)); });
   useSignalEffect(() => {
     reached.value;
     if (entries.peek() === null) load().catch(notice);

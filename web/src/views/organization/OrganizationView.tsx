@@ -8,7 +8,7 @@ import type { Organization, UpdateOrganizationBody } from "../../api/schema";
 import { useAnswer } from "../../parts/answer";
 import { Facts } from "../../parts/Desk";
 import { CheckField, Form, Group, type Members, NumberField, Row, SelectField, TextField, useDraft } from "../../parts/form";
-import { organization, organizations } from "../../state/fleet";
+import { edits, organization, organizations } from "../../state/fleet";
 import { strings } from "../../strings";
 import { RuleFields } from "../fences/RuleFields";
 import { Audit } from "./Audit";
@@ -32,7 +32,10 @@ export function OrganizationView() {
 
 /** Lists do not count what is used: the organization by itself does. */
 function Plan({ organization: { id } }: { organization: Organization }) {
-  const found = useAnswer(() => api.get("/v1/organizations/organization/{id}", { path: { id } }));
+  const found = useAnswer(() => {
+    edits.value;
+    return api.get("/v1/organizations/organization/{id}", { path: { id } });
+  });
   if (!found.value?.subscription) return null;
   const { plan, usage, limits } = found.value.subscription;
   const manage = strings.manage;

@@ -1,6 +1,6 @@
 // Everything of one vehicle: where it is and how fast, who drives it, the fences it is in, its fuel, what it did today.
 
-import { useSignal } from "@preact/signals";
+import { useComputed, useSignal } from "@preact/signals";
 import { useId, useLayoutEffect } from "preact/hooks";
 
 import { api } from "../../api/client";
@@ -25,16 +25,24 @@ import { Visits } from "./Visits";
 export function VehiclePanel({ id }: { id: string }) {
   const title = useId();
   const fault = useSignal("");
-  const vehicle = useAnswer(() => api.get("/v1/vehicles/{id}", { path: { id }, query: scope.value }), (problem) => { fault.value = problem instanceof Problem && problem.status === 404 ? strings.detail.unknown : sentence(problem); });
+  const held = useComputed(() => vehicles.value.get(id));
+  const ask = () => {
+    // another one as soon as somebody changed it
+    held.value;
+    return api.get("/v1/vehicles/{id}", { path: { id }, query: scope.value });
+  };
+  const vehicle = useAnswer(ask, (problem) => {
+    fault.value = problem instanceof Problem && problem.status === 404 ? strings.detail.unknown : sentence(problem);
+  });
   // whoever comes by keyboard goes on reading here
   useLayoutEffect(() => { document.getElementById(title)?.focus({ preventScroll: true }); }, []);
   const words = strings.detail;
-  // there may be an answer after all, once the server is found again
-  const isMissing = fault.value !== "" && vehicle.value === null;
+  // there may be an answer after all, once the server is found again; and none any more, once the vehicle is deleted
+  const isMissing = fault.value !== "" && (vehicle.value === null || !held.value);
   return (
     <section class="panel vehicle" aria-labelledby={title} onKeyDown={(event) => { if (event.key === "Escape") location.hash = href("live"); }}>
       <header class="panel-head">
-        <h2 id={title} tabIndex={-1}>{isMissing && !vehicles.value.has(id) ? strings.manage.vehicles.vehicle : vehicleName(id)}</h2>
+        <h2 id={title} tabIndex={-1}>{isMissing && !held.value ? strings.manage.vehicles.vehicle : vehicleName(id)}</h2>
         <span class="grow" />
         <a class="close" href={href("live")} aria-label={words.close}>✕</a>
       </header>

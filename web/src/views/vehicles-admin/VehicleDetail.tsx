@@ -9,7 +9,7 @@ import { type Quantity, measure } from "../../format";
 import { useAnswer } from "../../parts/answer";
 import { Facts } from "../../parts/Desk";
 import { Confirm } from "../../parts/Dialog";
-import { loadVehicles, scope } from "../../state/fleet";
+import { edits, loadVehicles, scope } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
@@ -79,7 +79,10 @@ function VehicleFacts({ vehicle: { plate, driver, fuel, tracking, ...vehicle } }
 const measured = (quantity: Quantity, value: number | null | undefined) => (value == null ? null : measure(quantity, value));
 
 function Trackers({ vehicle }: { vehicle: VehicleOut }) {
-  const trackers = useAnswer(() => api.get("/v1/trackers", { query: { ...scope.peek(), vehicleId: [vehicle.id] } }));
+  const trackers = useAnswer(() => {
+    edits.value.tracker;
+    return api.get("/v1/trackers", { query: { ...scope.peek(), vehicleId: [vehicle.id] } });
+  });
   return (
     <section class="part" aria-label={words.tracker}>
       <header>
