@@ -118,9 +118,11 @@ test("a test event tells at once what became of it, and an attempt is sent again
   await eventually(async () => assert.equal(await attempts(page).count(), 2));
   assert.deepEqual(receiver.got.map(({ type }) => type), ["webhook.test", "webhook.test"]);
 
-  await open.getByLabel("Which attempts").selectOption("Delivered");
-  await eventually(async () => assert.equal(await attempts(page).count(), 1));
-  await attempts(page).getByText("204").waitFor();
+  for (const [filter, shown] of [["Delivered", "204"], ["Failed", "answered 500"]]) {
+    await open.getByLabel("Which attempts").selectOption(filter);
+    await attempts(page).getByText(shown).waitFor();
+    await eventually(async () => assert.equal(await attempts(page).count(), 1));
+  }
   assert.deepEqual(page.faults, []);
 });
 

@@ -1,7 +1,6 @@
 // The log of what a webhook was sent: newest first, what became of each, and sending it again.
 
 import { useSignal, useSignalEffect } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 
 import { api } from "../../api/client";
 import { reached } from "../../api/reach";
@@ -22,22 +21,26 @@ const PAGE = 25;
 const LOOK_EVERY_MS = 5000;
 const HOUR_MS = 3_600_000;
 
-type Filter = AttemptOutcome | "";
+type Filter = keyof typeof words.filters;
+
+/** What each filter asks for; nothing is all. */
+const OUTCOMES: Readonly<Record<Filter, readonly AttemptOutcome[]>> = {
+  "": [], failed: ["failed", "givenUp"], givenUp: ["givenUp"], delivered: ["delivered"],
+};
 
 interface Props {
   readonly webhook: Webhook;
-  /** The attempt that was made here last: the log is read again with each. */
-  readonly after: string | undefined;
+  /** The attempts that were made here: the log may not have them yet. */
+  readonly tried: readonly WebhookAttempt[];
   readonly isSending: boolean;
   readonly resend: (attempt: WebhookAttempt) => void;
 }
 
-export function Attempts({ webhook, after, isSending, resend }: Props) {
+export function Attempts({ webhook, tried, isSending, resend }: Props) {
   const outcome = useSignal<Filter>("");
   const isAsking = useSignal(false);
   const said = useSignal("");
-  const { attempts, hasMore, reload, more } = useAttempts(webhook.id, outcome);
-  useEffect(() => { if (after) reload().catch(notice); }, [after]);
+  const { attempts, hasMore, more } = useAttempts(webhook.id, outcome, tried);
   const resent = (since: string) => {
     said.value = words.resent(moment(since));
     isAsking.value = false;
@@ -72,12 +75,12 @@ export function Attempts({ webhook, after, isSending, resend }: Props) {
 }
 
 /** The pages that were asked for, read again as long as it is one only: those behind it move on meanwhile. */
-function useAttempts(id: string, outcome: { readonly value: Filter }) {
+function useAttempts(id: string, outcome: { readonly value: Filter }, tried: readonly WebhookAttempt[]) {
   const pages = useSignal<readonly (readonly WebhookAttempt[])[] | null>(null);
   const total = useSignal(0);
   const page = async (number: number) => {
     const only = outcome.value;
-    const query = { ...scope.peek(), page: number, limit: PAGE, ...(only ? { outcome: [only] } : {}) };
+    const query = { ...scope.peek(), page: number, limit: PAGE, ...(only ? { outcome: OUTCOMES[only] } : {}) };
     const { data, pagination } = await api.get("/v1/webhooks/{id}/attempts", { path: { id }, query });
     if (outcome.value !== only) return;
     total.value = pagination.totalPages;
@@ -91,10 +94,13 @@ function useAttempts(id: string, outcome: { readonly value: Filter }) {
     queueMicrotask(() => reload().catch(notice));
   });
   useEvery(LOOK_EVERY_MS, async () => { if (pages.peek()?.length === 1) await reload(); });
-  // what came meanwhile has moved some onto the next page
-  const attempts = pages.value && [...new Map(pages.value.flat().map((one) => [one.id, one])).values()];
   const read = pages.value?.length ?? 0;
-  return { attempts, hasMore: read > 0 && read < total.value, reload, more: () => page(read + 1) };
+  const wanted = OUTCOMES[outcome.value];
+  const fits = (one: WebhookAttempt) => wanted.length === 0 || wanted.includes(ended(one));
+  // what came meanwhile has moved some onto the next page
+  const found = pages.value && new Map([...tried, ...pages.value.flat()].filter(fits).map((one) => [one.id, one]));
+  const attempts = found && [...found.values()].sort((a, b) => b.attemptedAt.localeCompare(a.attemptedAt));
+  return { attempts, hasMore: read > 0 && read < total.value, more: () => page(read + 1) };
 }
 
 /** A test is never sent again by itself: it has failed, and nothing is given up. */

@@ -99,12 +99,15 @@ function WebhookFacts({ webhook }: { webhook: Webhook }) {
 /** Tries it out, and tells what became of that above the log. */
 function Tried({ webhook, reload }: { webhook: Webhook; reload: () => Promise<void> }) {
   const isSending = useSignal(false);
-  const tried = useSignal<WebhookAttempt | null>(null);
+  /** What was tried here, newest first. */
+  const tried = useSignal<readonly WebhookAttempt[]>([]);
+  const isTold = useSignal(false);
   const send = async (work: () => Promise<WebhookAttempt>) => {
     isSending.value = true;
-    tried.value = null;
+    isTold.value = false;
     try {
-      tried.value = await work();
+      tried.value = [await work(), ...tried.peek()];
+      isTold.value = true;
       await reload();
     } catch (problem) {
       notice(problem);
@@ -122,10 +125,10 @@ function Tried({ webhook, reload }: { webhook: Webhook; reload: () => Promise<vo
         <button type="button" class="primary" disabled={isSending.value} onClick={() => void test()}>{words.test}</button>
         <div role="status">
           {isSending.value && <p class="quiet">{words.sending}</p>}
-          {tried.value && <Outcome attempt={tried.value} />}
+          {isTold.value && tried.value[0] && <Outcome attempt={tried.value[0]} />}
         </div>
       </div>
-      <Attempts webhook={webhook} after={tried.value?.id} isSending={isSending.value} resend={(one) => void resend(one)} />
+      <Attempts webhook={webhook} tried={tried.value} isSending={isSending.value} resend={(one) => void resend(one)} />
     </>
   );
 }
