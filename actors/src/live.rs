@@ -6,15 +6,14 @@ use std::time::Duration;
 use crate::actor::runtime::core::Core;
 pub use crate::actor::runtime::permits::Storing;
 use crate::actor::runtime::settlement::Unsettled;
-use crate::actor::watch::queries::{Fleet, Inside, Running, StartWatch, View};
+use crate::actor::watch::queries::{Fleet, GoingOn, Inside, StartWatch, View};
 pub use crate::config::{Health, LiveConfig, LiveParts};
 pub use crate::error::LiveError;
 use crate::meters::Meters;
 use crate::model::{Fence, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
 use crate::ports::StoreError;
 use crate::report::Reporter;
-use crate::tracking::VehicleState;
-pub use crate::view::{HeldFence, InsideView, LiveFuel, RunningVisit, VehicleView};
+pub use crate::view::{HeldFence, InsideView, LiveFuel, Running, RunningVisit, VehicleNow, VehicleView};
 use crate::watch::{Interest, Watch};
 
 /// The handle on the live core; cheap to clone.
@@ -139,7 +138,7 @@ impl Live {
     pub async fn fleet(
         &self,
         organization: OrganizationId,
-    ) -> Result<Vec<(VehicleId, Arc<VehicleState>)>, LiveError> {
+    ) -> Result<Vec<(VehicleId, VehicleNow)>, LiveError> {
         self.core.occupancy.send(Fleet(organization)).await.map_err(|_| LiveError::Stopped)
     }
 
@@ -148,9 +147,10 @@ impl Live {
         self.core.occupancy.send(Inside(fence)).await.map_err(|_| LiveError::Stopped)
     }
 
-    /// What some vehicles have done so far in the fences they are in; unknown vehicles have none.
-    pub async fn running_visits(&self, vehicles: Vec<VehicleId>) -> Result<Vec<RunningVisit>, LiveError> {
-        self.core.occupancy.send(Running(vehicles)).await.map_err(|_| LiveError::Stopped)
+    /// What some vehicles have done so far in the fences they are in, and how far that stands; unknown vehicles have
+    /// none.
+    pub async fn running_visits(&self, vehicles: Vec<VehicleId>) -> Result<Running, LiveError> {
+        self.core.occupancy.send(GoingOn(vehicles)).await.map_err(|_| LiveError::Stopped)
     }
 
     /// A snapshot of the present, every commit of interest from now on, and positions ahead of their commit.

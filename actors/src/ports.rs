@@ -98,8 +98,16 @@ pub struct Committed {
     /// Its records as they are stored now, numbered: revisions, corrections and retractions included. Records that
     /// were stored before are not among them.
     pub records: Vec<Record>,
+    /// Where the vehicle's dirty mark begins after the batch; `None`: it is clean.
+    pub dirty_from: Option<Timestamp>,
+}
+
+impl Committed {
     /// Whether the vehicle has a dirty mark after the batch.
-    pub is_dirty: bool,
+    #[must_use]
+    pub const fn is_dirty(&self) -> bool {
+        self.dirty_from.is_some()
+    }
 }
 
 /// A fix that is not stored with the others, for a reason that will not go away.
@@ -122,8 +130,8 @@ pub struct VehicleSeed {
     pub state: VehicleState,
     /// Taken out of use, but a server stopped before its stays were ended: the next start ends them.
     pub is_removed: bool,
-    /// Whether it has a dirty mark.
-    pub is_dirty: bool,
+    /// Where its dirty mark begins; `None`: it is clean.
+    pub dirty_from: Option<Timestamp>,
 }
 
 /// Everything the core keeps in memory, as stored.
@@ -148,8 +156,8 @@ pub struct Seeds {
 pub struct Reread {
     /// Their states.
     pub states: Vec<(VehicleId, VehicleState)>,
-    /// Those of them that have a dirty mark.
-    pub dirty: Vec<VehicleId>,
+    /// Those of them that have a dirty mark, and where it begins.
+    pub dirty: Vec<(VehicleId, Timestamp)>,
     /// Records from the asked number on, in order.
     pub records: Vec<Record>,
     /// Changes of master data from the asked number on, in order.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::model::{Fix, Motion, OrganizationId, VehicleId};
+use crate::model::{Fix, Motion, OrganizationId, Timestamp, VehicleId};
 use crate::tracking::VehicleState;
 use crate::view::LiveFuel;
 
@@ -28,6 +28,8 @@ pub struct ProvisionalPosition {
     pub organization_id: OrganizationId,
     /// Position in the order of announcements, which includes commits.
     pub order: u64,
+    /// Up to where its timeline stands ([`VehicleState::settled_through`]), once this is committed.
+    pub settled_through: Option<Timestamp>,
     state: Arc<VehicleState>,
     stored: AtomicBool,
     /// The wire form while it is not stored, and once it is.
@@ -39,10 +41,11 @@ impl ProvisionalPosition {
         vehicle_id: VehicleId,
         organization_id: OrganizationId,
         state: Arc<VehicleState>,
+        settled_through: Option<Timestamp>,
         order: u64,
     ) -> Self {
         let (stored, encoded) = (AtomicBool::new(false), Default::default());
-        Self { vehicle_id, organization_id, order, state, stored, encoded }
+        Self { vehicle_id, organization_id, order, settled_through, state, stored, encoded }
     }
 
     /// The newest evaluated fix.

@@ -1,5 +1,7 @@
 //! What the live core answers about a vehicle or a fence now. Plain values; knows no actor.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::fuel::{FuelEvent, FuelNow};
@@ -30,6 +32,15 @@ impl From<&Stay> for HeldFence {
     }
 }
 
+/// A vehicle as it is committed.
+#[derive(Clone, Debug, Default)]
+pub struct VehicleNow {
+    /// Its state.
+    pub state: Arc<VehicleState>,
+    /// Up to where its timeline stands ([`VehicleState::settled_through`]).
+    pub settled_through: Option<Timestamp>,
+}
+
 /// What the live core knows of a vehicle now.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VehicleView {
@@ -41,16 +52,19 @@ pub struct VehicleView {
     pub motion: Motion,
     /// Its fuel, if it ever reported any.
     pub fuel: Option<LiveFuel>,
+    /// Up to where its timeline stands ([`VehicleState::settled_through`]).
+    pub settled_through: Option<Timestamp>,
 }
 
 impl VehicleView {
     /// What a vehicle's state knows.
     #[must_use]
-    pub fn of(vehicle: VehicleId, state: &VehicleState) -> Self {
+    pub fn of(vehicle: VehicleId, VehicleNow { state, settled_through }: &VehicleNow) -> Self {
         let mut geofences: Vec<HeldFence> = state.open_stays().map(HeldFence::from).collect();
         geofences.sort_by_key(|held| (held.entered_at, held.geofence_id));
         let fuel = LiveFuel::of(vehicle, state);
-        Self { fix: state.last, geofences, motion: state.trail.motion, fuel }
+        let (fix, motion, settled_through) = (state.last, state.trail.motion, *settled_through);
+        Self { fix, geofences, motion, fuel, settled_through }
     }
 }
 
@@ -86,6 +100,15 @@ pub struct RunningVisit {
     pub as_of: Timestamp,
     /// What it did up to then.
     pub analytics: Analytics,
+}
+
+/// How far some vehicles have come.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Running {
+    /// Their open visits.
+    pub visits: Vec<RunningVisit>,
+    /// Up to where the timeline of each stands ([`VehicleState::settled_through`]).
+    pub settled: Vec<(VehicleId, Timestamp)>,
 }
 
 /// A vehicle inside a fence now.

@@ -9,10 +9,10 @@ use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 
-use crate::model::{Change, ChangedResource, GeofenceId, OrganizationId, VehicleId, VisitId};
+use crate::model::{Change, ChangedResource, GeofenceId, OrganizationId, Timestamp, VehicleId, VisitId};
 pub use crate::provisional::{PositionBatch, PositionSubscription, ProvisionalPosition};
 use crate::tracking::{Record, VehicleState};
-use crate::view::{HeldFence, LiveFuel};
+use crate::view::{HeldFence, LiveFuel, VehicleNow};
 
 /// Whose vehicles a watcher sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -161,6 +161,8 @@ pub struct VehicleUpdate {
     pub left: Vec<GeofenceId>,
     /// A newer position that was already published, if any.
     pub provisional: Option<Arc<ProvisionalPosition>>,
+    /// Up to where its timeline stands ([`VehicleState::settled_through`]).
+    pub settled_through: Option<Timestamp>,
     /// Position in the order of announcements: provisional positions with a smaller number are out of date, those
     /// with a greater one are newer.
     pub order: u64,
@@ -179,14 +181,25 @@ impl VehicleUpdate {
             |before| crossed(before, &state),
         );
         let (provisional, order, encoded) = (None, 0, OnceLock::new());
-        Self { vehicle_id, organization_id, state, entered, left, provisional, order, encoded }
+        let settled_through = state.settled_through(None);
+        Self {
+            vehicle_id,
+            organization_id,
+            state,
+            entered,
+            left,
+            provisional,
+            settled_through,
+            order,
+            encoded,
+        }
     }
 
     /// Whether a watcher who knows the previous state would see no difference, fences aside.
-    pub(crate) fn looks_like(&self, before: &VehicleState) -> bool {
+    pub(crate) fn looks_like(&self, before: &VehicleNow) -> bool {
         let shown =
             |state: &VehicleState| (state.last, state.trail.motion, LiveFuel::of(self.vehicle_id, state));
-        shown(&self.state) == shown(before)
+        self.settled_through == before.settled_through && shown(&self.state) == shown(&before.state)
     }
 
     /// Whether it entered or left a fence.
@@ -247,7 +260,7 @@ impl Update {
 #[derive(Debug)]
 pub struct Watch {
     /// Every vehicle of the audience with its newest committed state.
-    pub vehicles: Vec<(VehicleId, OrganizationId, Arc<VehicleState>)>,
+    pub vehicles: Vec<(VehicleId, OrganizationId, VehicleNow)>,
     /// Newer positions of some of them; only for watchers that want positions.
     pub provisional: Vec<Arc<ProvisionalPosition>>,
     /// The number of the first event that the channel will bring: the log holds all before it.

@@ -61,6 +61,10 @@ pub struct Visit {
     /// Of an open visit: the newest fix its analytics know of, or its entry if that is later.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Timestamp>,
+    /// Up to when the vehicle's timeline stands, as `live.settledThrough` of the vehicle. A visit whose exit is confirmed by then
+    /// changes no more, unless more data of that time arrives. Absent for a vehicle that is not in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled_through: Option<Timestamp>,
     /// What the vehicle did; of an open visit what it did so far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub analytics: Option<Analytics>,

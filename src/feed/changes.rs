@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use waypost_actors::live::VehicleNow;
 use waypost_actors::model::{Fix, GeofenceId, OrganizationId, VehicleId};
-use waypost_actors::tracking::VehicleState;
 use waypost_actors::watch::{PositionBatch, ProvisionalPosition, VehicleUpdate};
 
 use super::filter::Filter;
@@ -36,7 +36,7 @@ pub(super) enum VehicleChange {
 pub(super) struct Known {
     pub(super) vehicle_id: VehicleId,
     pub(super) organization_id: OrganizationId,
-    pub(super) state: Arc<VehicleState>,
+    pub(super) now: VehicleNow,
     pub(super) provisional: Option<Arc<ProvisionalPosition>>,
 }
 
@@ -68,7 +68,7 @@ impl VehicleChange {
 impl Known {
     /// Its newest position.
     pub(super) fn fix(&self) -> Option<&Fix> {
-        self.provisional.as_ref().map_or(self.state.last.as_ref(), |provisional| provisional.fix())
+        self.provisional.as_ref().map_or(self.now.state.last.as_ref(), |provisional| provisional.fix())
     }
 }
 

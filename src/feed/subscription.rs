@@ -99,9 +99,9 @@ impl Subscription {
         let mut seen: HashMap<_, _> = seen.into_iter().map(|seen| (seen.vehicle_id, seen)).collect();
         let vehicles = std::mem::take(&mut self.watch.vehicles).into_iter();
         let mut vehicles: Vec<Known> = vehicles
-            .map(|(vehicle_id, organization_id, state)| {
+            .map(|(vehicle_id, organization_id, now)| {
                 let provisional = seen.remove(&vehicle_id);
-                Known { vehicle_id, organization_id, state, provisional }
+                Known { vehicle_id, organization_id, now, provisional }
             })
             .collect();
         let shown = vehicles.iter().filter(|known| self.shows_place(known)).map(|known| known.vehicle_id);
@@ -118,14 +118,14 @@ impl Subscription {
     /// Some vehicles of a snapshot and their occupancy, as JSON.
     pub(super) fn snapshot_part(&self, some: &[Known]) -> (Box<RawValue>, Box<RawValue>) {
         let is_shown =
-            |known: &&Known| self.filter.shows(known.state.fuel.is_some()) && self.shows_place(known);
+            |known: &&Known| self.filter.shows(known.now.state.fuel.is_some()) && self.shows_place(known);
         let shown: Vec<String> =
             some.iter().filter(is_shown).map(|known| wire::known(known, self.filter.sees)).collect();
         let interest = &self.filter.interest;
         let inside: Vec<InsideOut> = some
             .iter()
             .filter(|_| interest.occupancy)
-            .flat_map(|known| inside(known.vehicle_id, &known.state))
+            .flat_map(|known| inside(known.vehicle_id, &known.now.state))
             .filter(|inside| interest.fence(inside.geofence_id))
             .collect();
         (wire::list(shown.iter().map(String::as_str)), wire::raw(wire::json(&inside)))

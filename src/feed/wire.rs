@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
-use waypost_actors::live::LiveFuel;
-use waypost_actors::model::{Fix, GeofenceId, Motion, OrganizationId, VehicleId};
+use waypost_actors::live::{LiveFuel, VehicleNow};
+use waypost_actors::model::{Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId};
 use waypost_actors::tracking::VehicleState;
 use waypost_actors::watch::{PositionBatch, ProvisionalPosition, VehicleUpdate};
 
@@ -34,6 +34,9 @@ struct VehicleOut<'a> {
     motion: Option<Motion>,
     /// Whether the state is committed.
     durable: bool,
+    /// Up to when its timeline stands; absent while that is nowhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settled_through: Option<Timestamp>,
     /// As of the last commit; absent if it has not changed since it was last sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     geofence_ids: Option<Vec<GeofenceId>>,
@@ -42,18 +45,19 @@ struct VehicleOut<'a> {
     fuel: Option<LiveFuel>,
 }
 
-/// A vehicle's JSON, by its provisional position or else its committed state.
+/// A vehicle's JSON, by its provisional position or else its committed state, which stands up to an instant.
 fn vehicle(
-    vehicle_id: VehicleId,
-    organization_id: OrganizationId,
-    committed: Option<&VehicleState>,
+    (vehicle_id, organization_id): (VehicleId, OrganizationId),
+    committed: Option<(&VehicleState, Option<Timestamp>)>,
     seen: Option<&ProvisionalPosition>,
     sees: Sees,
 ) -> String {
-    let (position, motion, fuel) = match (seen, committed) {
-        (Some(seen), _) => (seen.fix(), seen.motion(), seen.fuel()),
-        (None, Some(state)) => (state.last.as_ref(), state.trail.motion, LiveFuel::of(vehicle_id, state)),
-        (None, None) => (None, Motion::default(), None),
+    let (position, motion, fuel, settled) = match (seen, committed) {
+        (Some(seen), _) => (seen.fix(), seen.motion(), seen.fuel(), seen.settled_through),
+        (None, Some((state, settled))) => {
+            (state.last.as_ref(), state.trail.motion, LiveFuel::of(vehicle_id, state), settled)
+        }
+        (None, None) => (None, Motion::default(), None, None),
     };
     let without_fuel = position.filter(|fix| fix.has_fuel() && !sees.fuel);
     let without_fuel = without_fuel.map(|fix| Fix { fuel: None, fuel_cumulative: None, ..*fix });
@@ -64,19 +68,22 @@ fn vehicle(
         position: sees.positions.then_some(without_fuel.as_ref().or(position)),
         motion: sees.positions.then_some(motion),
         durable: seen.is_none_or(ProvisionalPosition::is_stored),
-        geofence_ids: committed.map(|state| state.open_stays().map(|stay| stay.geofence_id).collect()),
+        settled_through: settled.filter(|_| sees.positions),
+        geofence_ids: committed.map(|(state, _)| state.open_stays().map(|stay| stay.geofence_id).collect()),
         fuel: fuel.filter(|_| sees.fuel),
     })
 }
 
 /// The JSON of a vehicle of a snapshot.
 pub(super) fn known(known: &Known, sees: Sees) -> String {
-    vehicle(known.vehicle_id, known.organization_id, Some(&known.state), known.provisional.as_deref(), sees)
+    let VehicleNow { state, settled_through } = &known.now;
+    let ids = (known.vehicle_id, known.organization_id);
+    vehicle(ids, Some((state, *settled_through)), known.provisional.as_deref(), sees)
 }
 
 /// The JSON of a vehicle's provisional position, for recipients that may see all of it.
 fn seen(provisional: &ProvisionalPosition) -> &str {
-    provisional.encoded(|seen| vehicle(seen.vehicle_id, seen.organization_id, None, Some(seen), ALL))
+    provisional.encoded(|seen| vehicle((seen.vehicle_id, seen.organization_id), None, Some(seen), ALL))
 }
 
 /// The JSON of a vehicle in a delta; encoded once for all recipients that may see all of it.
@@ -88,14 +95,16 @@ fn change(change: &VehicleChange, sees: Sees) -> Cow<'_, str> {
         VehicleChange::Committed(update) => (Some(update), None),
         VehicleChange::Both(update, provisional) => (Some(update), Some(&**provisional)),
     };
-    let (vehicle_id, organization_id) = change.of();
-    vehicle(vehicle_id, organization_id, update.map(|update| &*update.state), provisional, sees).into()
+    vehicle(change.of(), update.map(|update| (&*update.state, update.settled_through)), provisional, sees)
+        .into()
 }
 
 /// The JSON of a vehicle's committed state, for recipients that may see all of it.
 fn committed(update: &VehicleUpdate) -> &str {
-    update
-        .encoded(|update| vehicle(update.vehicle_id, update.organization_id, Some(&update.state), None, ALL))
+    update.encoded(|update| {
+        let ids = (update.vehicle_id, update.organization_id);
+        vehicle(ids, Some((&update.state, update.settled_through)), None, ALL)
+    })
 }
 
 /// A delta's message. Its vehicles are encoded once for all recipients and only assembled here, because deltas are

@@ -1,8 +1,8 @@
 //! Vehicles by where they are and what they do now: filters that the live core answers, not the store.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
+use waypost_actors::live::VehicleNow;
 use waypost_actors::model::{GeofenceId, Motion, Timestamp, VehicleId};
 use waypost_actors::tracking::VehicleState;
 
@@ -29,7 +29,7 @@ pub struct LiveFilter {
 
 /// The vehicles of an organization as the live core knows them now.
 pub(super) struct Fleet {
-    vehicles: HashMap<VehicleId, Arc<VehicleState>>,
+    vehicles: HashMap<VehicleId, VehicleNow>,
     pub(super) settings: Settings,
     pub(super) now: Timestamp,
 }
@@ -75,15 +75,15 @@ impl Fleet {
     }
 
     /// The vehicles that are as a filter asks, in no order.
-    pub(super) fn accepted(&self, filter: &LiveFilter) -> impl Iterator<Item = (VehicleId, &VehicleState)> {
-        let all = self.vehicles.iter().map(|(vehicle, state)| (*vehicle, &**state));
-        all.filter(|(_, state)| filter.accepts(state, &self.settings, self.now))
+    pub(super) fn accepted(&self, filter: &LiveFilter) -> impl Iterator<Item = (VehicleId, &VehicleNow)> {
+        let all = self.vehicles.iter().map(|(vehicle, now)| (*vehicle, now));
+        all.filter(|(_, now)| filter.accepts(&now.state, &self.settings, self.now))
     }
 
     /// Whether a vehicle is as a filter asks. One that the core does not know never reported.
     pub(super) fn accepts(&self, vehicle: VehicleId, filter: &LiveFilter) -> bool {
         match self.vehicles.get(&vehicle) {
-            Some(state) => filter.accepts(state, &self.settings, self.now),
+            Some(now) => filter.accepts(&now.state, &self.settings, self.now),
             None => filter.accepts(&VehicleState::default(), &self.settings, self.now),
         }
     }

@@ -64,6 +64,9 @@ pub struct LiveVehicle {
     pub last_fix_at: Option<Timestamp>,
     /// The server's clock when that fix arrived.
     pub received_at: Option<Timestamp>,
+    /// Everything recorded up to then is judged, and no correction waits: what is in the log by then changes no more,
+    /// unless more data of that time arrives. Goes back when it does. Null while there is no position.
+    pub settled_through: Option<Timestamp>,
     /// Whether it is heard of.
     pub state: Connection,
     /// Whether it moves, as of its newest fix.
@@ -90,6 +93,7 @@ impl LiveVehicle {
             geofences: sees.occupancy.then(|| view.geofences.iter().map(LiveGeofence::from).collect()),
             last_fix_at: fix.map(|fix| fix.recorded_at),
             received_at: fix.map(|fix| fix.received_at),
+            settled_through: view.settled_through,
             state: fix.map_or(Connection::Offline, |fix| connection(&fix, settings, now)),
             motion: view.motion,
             fuel: view.fuel.filter(|_| sees.fuel),

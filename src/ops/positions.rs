@@ -46,15 +46,15 @@ pub async fn list_newest(
     let sees = by.caller.sees();
     let mut found: Vec<_> = fleet
         .accepted(filter)
-        .filter(|(vehicle, state)| {
-            state.last.is_some()
+        .filter(|(vehicle, now)| {
+            now.state.last.is_some()
                 && after.is_none_or(|after| *vehicle > after)
                 && (vehicles.is_empty() || vehicles.contains(vehicle))
         })
         .collect();
     found.sort_unstable_by_key(|(vehicle, _)| *vehicle);
-    let shown = |(vehicle_id, state)| {
-        let view = Some(VehicleView::of(vehicle_id, state));
+    let shown = |(vehicle_id, now)| {
+        let view = Some(VehicleView::of(vehicle_id, now));
         Some(VehiclePosition { vehicle_id, live: LiveVehicle::of(view, sees, &fleet.settings, fleet.now) })
     };
     Ok(listing.slice(found, |(vehicle, _)| *vehicle)?.filter_map(shown))

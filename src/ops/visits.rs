@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use uuid::Uuid;
-use waypost_actors::live::RunningVisit;
-use waypost_actors::model::VisitId;
+use waypost_actors::live::{Running, RunningVisit};
+use waypost_actors::model::{Timestamp, VehicleId, VisitId};
 
 use super::error::OpError;
 use super::listing::Listing;
@@ -41,22 +41,23 @@ pub async fn find_visit(context: &Context, by: &Scoped, id: VisitId) -> Result<V
     Ok(found)
 }
 
-/// Fills in the analytics of open visits so far, and removes from all what the caller may not see. A visit that ended
+/// Fills in the analytics of open visits so far, and up to when each stands; removes from all what the caller may not see. A visit that ended
 /// since it was read gets none.
 async fn go_on(context: &Context, caller: &Caller, visits: &mut [Visit]) -> Result<(), OpError> {
-    let mut vehicles: Vec<_> =
-        visits.iter().filter(|visit| visit.open).map(|visit| visit.vehicle_id).collect();
+    let mut vehicles: Vec<_> = visits.iter().map(|visit| visit.vehicle_id).collect();
     vehicles.sort_unstable();
     vehicles.dedup();
-    let running =
-        if vehicles.is_empty() { Vec::new() } else { context.live.running_visits(vehicles).await? };
+    let Running { visits: running, settled } =
+        if vehicles.is_empty() { Running::default() } else { context.live.running_visits(vehicles).await? };
     let running: HashMap<VisitId, RunningVisit> =
         running.into_iter().map(|running| (running.visit_id, running)).collect();
+    let settled: HashMap<VehicleId, Timestamp> = settled.into_iter().collect();
     let sees = caller.sees();
     for visit in visits {
         if let Some(running) = running.get(&visit.id).filter(|_| visit.open) {
             (visit.as_of, visit.analytics) = (Some(running.as_of), Some(running.analytics));
         }
+        visit.settled_through = settled.get(&visit.vehicle_id).copied();
         sees.narrow(&mut visit.analytics);
     }
     Ok(())

@@ -62,7 +62,7 @@ async fn read_seeds(db: &Db, stmt: Stmt<'_>) -> Result<Vec<(VehicleSeed, i64)>> 
             },
             state: state.map(|PackedState(state)| state).unwrap_or_default(),
             is_removed: deleted_at.is_some(),
-            is_dirty: dirty.is_some(),
+            dirty_from: dirty.map(Into::into),
         };
         (seed, log_number)
     };

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use uuid::Uuid;
-use waypost_actors::model::{OrganizationId, Origin, VehicleId};
+use waypost_actors::model::{OrganizationId, Origin, Timestamp, VehicleId};
 use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::{Mark, VehicleState};
 
@@ -86,31 +86,34 @@ pub(super) fn left_of(writes: &[VehicleWrite], late: &[Option<Mark>]) -> HashMap
 }
 
 /// Stores states that contain every commit up to `log_number`. `anybody_is_dirty`: some vehicle had a mark before.
-/// Returns the vehicles that have one now.
+/// Returns the vehicles that have one now, and where it begins.
 pub(super) async fn store_states(
     tx: &mut Tx,
     states: &[NewState],
     log_number: i64,
     anybody_is_dirty: bool,
-) -> Result<Vec<VehicleId>> {
+) -> Result<Vec<(VehicleId, Timestamp)>> {
     if !anybody_is_dirty && states.iter().all(|new| !new.change.is_whole && new.change.mark.is_none()) {
         put_plain(tx, &states.iter().collect::<Vec<_>>(), log_number).await?;
         return Ok(Vec::new());
     }
     let (whole, merged): (Vec<_>, Vec<_>) = states.iter().partition(|new| new.change.is_whole);
-    let mut rows: Vec<(Uuid, bool)> = insert_states(&merged, log_number, MERGED)?.returning(tx).await?;
-    rows.extend(insert_states(&whole, log_number, REPLACED)?.returning::<(Uuid, bool)>(tx).await?);
-    Ok(rows.into_iter().filter(|(_, is_dirty)| *is_dirty).map(|(vehicle, _)| vehicle.into()).collect())
+    let mut rows: Vec<Marked> = insert_states(&merged, log_number, MERGED)?.returning(tx).await?;
+    rows.extend(insert_states(&whole, log_number, REPLACED)?.returning::<Marked>(tx).await?);
+    Ok(rows.into_iter().filter_map(|(vehicle, from)| Some((vehicle.into(), from?.into()))).collect())
 }
 
-/// The given vehicles that are marked dirty.
-pub(super) async fn dirty_among(tx: &mut Tx, vehicles: &[VehicleId]) -> Result<Vec<VehicleId>> {
+/// A vehicle, and where its mark begins.
+type Marked = (Uuid, Option<Time>);
+
+/// Those of the given vehicles that are marked dirty, and where their marks begin.
+pub(super) async fn dirty_among(tx: &mut Tx, vehicles: &[VehicleId]) -> Result<Vec<(VehicleId, Timestamp)>> {
     let mut dirty = Vec::new();
     for some in vehicles.chunks(TOGETHER) {
-        let select = "select vehicle_id from vehicle_state where dirty_from is not null and vehicle_id in (";
+        let select = "select vehicle_id, dirty_from from vehicle_state where dirty_from is not null and vehicle_id in (";
         let stmt = tx.on().sql(select).push_each(some, |stmt, id| stmt.push_bind(id.0));
-        let rows: Vec<(Uuid,)> = stmt.push(")").all().await?;
-        dirty.extend(rows.into_iter().map(|(vehicle,)| VehicleId::from(vehicle)));
+        let rows: Vec<(Uuid, Time)> = stmt.push(")").all().await?;
+        dirty.extend(rows.into_iter().map(|(vehicle, from)| (VehicleId::from(vehicle), from.into())));
     }
     Ok(dirty)
 }
@@ -130,7 +133,7 @@ macro_rules! state_and {
         concat!(
             "on conflict (vehicle_id) do update set state = excluded.state, log_number = excluded.log_number, ",
             $mark,
-            " returning vehicle_id, dirty_from is not null as is_dirty"
+            " returning vehicle_id, dirty_from"
         )
     };
 }

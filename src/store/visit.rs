@@ -124,6 +124,7 @@ impl TryFrom<Row> for Visit {
             exited_at: row.exited_at.map(Into::into),
             inferred: row.inferred,
             as_of: None,
+            settled_through: None,
             analytics: row.analytics.map(|Json(analytics)| analytics),
         })
     }

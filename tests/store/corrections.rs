@@ -206,12 +206,12 @@ async fn marks_are_kept_in_the_batchs_order(store: TestStore) {
     let left = |dirty| correcting(Correction { dirty, ..correction(None, Some(1), Vec::new()) });
     commit(&track, vec![write(vec![row(fix(0), Freshness::Fresh), row(fix(100), Freshness::Fresh)])]).await;
     let committed = commit(&track, vec![late(50), late(70)]).await;
-    assert_eq!((committed[1].is_dirty, marked(&store).await), (true, Some(mark(50, 70))));
-    assert!(track.seeds().await.expect("read").vehicles[0].is_dirty);
+    assert_eq!((committed[1].is_dirty(), marked(&store).await), (true, Some(mark(50, 70))));
+    assert!(track.seeds().await.expect("read").vehicles[0].dirty_from.is_some());
     assert_eq!(track.reread(&[VEHICLE], 1).await.expect("read").dirty, [VEHICLE]);
     // What a correction leaves replaces everything before it, in its own batch too.
     let committed = commit(&track, vec![late(10), left(Some(mark(60, 70)))]).await;
-    assert_eq!((committed[0].is_dirty, marked(&store).await), (true, Some(mark(60, 70))));
+    assert_eq!((committed[0].is_dirty(), marked(&store).await), (true, Some(mark(60, 70))));
     commit(&track, vec![late(11), left(Some(mark(65, 70))), late(20), late(30)]).await;
     assert_eq!(marked(&store).await, Some(mark(20, 70)));
     commit(&track, vec![left(None), late(80)]).await;
@@ -228,7 +228,7 @@ async fn marks_are_kept_in_the_batchs_order(store: TestStore) {
     commit(&track, vec![late(35)]).await;
     assert_eq!(marked(&store).await, Some(edit(35, 45)));
     let committed = commit(&track, vec![write(Vec::new())]).await;
-    assert!(committed[0].is_dirty, "it still is");
+    assert!(committed[0].is_dirty(), "it still is");
 }
 
 async fn a_batch_is_written_as_if_each_write_came_alone(store: TestStore) {

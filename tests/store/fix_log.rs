@@ -54,7 +54,7 @@ async fn a_start_finds_states_that_were_never_stored(store: TestStore) {
         assert_eq!(track.reread(&[VEHICLE], 1).await.expect("read").states, [(VEHICLE, bus.state.clone())]);
         let (next, vehicles) = start(&store).await;
         assert_eq!(vehicles[0].state, bus.state);
-        assert!(!vehicles[0].is_dirty);
+        assert!(!vehicles[0].dirty_from.is_some());
         assert_eq!(next.reread(&[VEHICLE], 1).await.expect("read").states, [(VEHICLE, bus.state.clone())]);
         track = next;
     }
@@ -80,7 +80,7 @@ async fn a_start_after_a_stop_finds_an_empty_log(store: TestStore) {
     commit(&track, vec![bus.report(&[driving(20)])]).await;
     commit(&track, vec![bus.report(&[driving(5)])]).await;
     let vehicles = start(&store).await.1;
-    assert_eq!((&vehicles[0].state, vehicles[0].is_dirty), (&bus.state, true));
+    assert_eq!((&vehicles[0].state, vehicles[0].dirty_from.is_some()), (&bus.state, true));
 }
 
 async fn the_log_is_cut_behind_the_oldest_state(store: TestStore) {
@@ -115,10 +115,10 @@ async fn a_vehicle_whose_settings_changed_awaits_a_correction(store: TestStore) 
     let change = "update vehicle set tracking = $1";
     store.db.write().sql(change).bind(sqlx::types::Json(strict)).run().await.expect("changed");
     let (track, vehicles) = start(&store).await;
-    assert!(vehicles[0].is_dirty && vehicles[0].state != bus.state);
+    assert!(vehicles[0].dirty_from.is_some() && vehicles[0].state != bus.state);
     let slice = track.slice(VEHICLE).await.expect("read").expect("it awaits one");
     assert_eq!((slice.mark.from, slice.fixes.len()), (at(0), 2));
-    assert!(start(&store).await.1[0].is_dirty);
+    assert!(start(&store).await.1[0].dirty_from.is_some());
 }
 
 async fn a_state_of_another_server_is_not_stored(store: TestStore) {

@@ -103,7 +103,7 @@ async fn only_what_changes_is_written(store: TestStore) {
     let larger = Fix { speed_kmh: Some(21.0), ..whole };
     let rows = [whole, less, later, larger, fix(0)].map(|fix| row(fix, RECHECK)).to_vec();
     let committed = track.commit(&batch(vec![write(rows)])).await.expect("nothing is written");
-    assert_eq!((committed[0].counts.duplicates, committed[0].is_dirty), (5, false));
+    assert_eq!((committed[0].counts.duplicates, committed[0].is_dirty()), (5, false));
     for changed in [
         Fix { speed_kmh: Some(20.0), ..whole },
         Fix { altitude_meters: Some(1.0), ..whole },
@@ -120,16 +120,16 @@ async fn what_changes_the_judgement_marks_the_vehicle(store: TestStore) {
     track.commit(&batch(vec![write(fresh)])).await.expect("committed");
     let unjudged = Fix { odometer_km: Some(3.0), ignition: Some(true), ..fix(0) };
     let committed = track.commit(&batch(vec![write(vec![row(unjudged, RECHECK)])])).await.expect("committed");
-    assert_eq!((committed[0].is_dirty, marked(&store).await), (false, None));
+    assert_eq!((committed[0].is_dirty(), marked(&store).await), (false, None));
     let fueled = Fix { fuel: Some(FuelReading::Percent(5.0)), ..fix(0) };
     // The engine says that it has judged what this adds.
     let judged = write(vec![row(fueled, Freshness::Repeat)]);
     let committed = track.commit(&batch(vec![judged])).await.expect("committed");
-    assert_eq!((committed[0].is_dirty, committed[0].counts.duplicates), (false, 1));
+    assert_eq!((committed[0].is_dirty(), committed[0].counts.duplicates), (false, 1));
     let filled = |second| row(Fix { accuracy_meters: Some(12.0), ..fix(second) }, RECHECK);
     let writes = vec![write(vec![filled(20)]), write(vec![filled(10), filled(10)])];
     let committed = track.commit(&batch(writes)).await.expect("committed");
-    assert!(committed.iter().all(|write| write.is_dirty));
+    assert!(committed.iter().all(|write| write.is_dirty()));
     assert_eq!(marked(&store).await, Some(mark(10, 20)));
 }
 
@@ -139,7 +139,7 @@ async fn what_changes_the_fuel_log_marks_the_vehicle(store: TestStore) {
     track.commit(&batch(vec![write(fresh)])).await.expect("committed");
     let fueled = Fix { fuel_cumulative: Some(5.0), ..fix(10) };
     let committed = track.commit(&batch(vec![write(vec![row(fueled, RECHECK)])])).await.expect("committed");
-    assert_eq!((committed[0].is_dirty, marked(&store).await), (true, Some(mark(10, 10))));
+    assert_eq!((committed[0].is_dirty(), marked(&store).await), (true, Some(mark(10, 10))));
     // Of a vehicle that reports fuel, what is read with it counts too.
     let (gauge, _) = Gauge::begin(&fueled, &[], VEHICLE).expect("it says something");
     let mut ignited = write(vec![row(Fix { ignition: Some(true), ..fix(20) }, RECHECK)]);
@@ -158,11 +158,11 @@ async fn a_fix_ahead_of_the_clock_never_counts(store: TestStore) {
     track.commit(&batch(vec![write(rows)])).await.expect("committed");
     let again = PositionRow { freshness: RECHECK, ..ahead };
     let committed = track.commit(&batch(vec![write(vec![again])])).await.expect("committed");
-    assert!(!committed[0].is_dirty);
+    assert!(!committed[0].is_dirty());
     // Now that its time has come it is judged, and a correction must undo that.
     let judged = row(Fix { received_at: at(600), ..fix(500) }, RECHECK);
     let committed = track.commit(&batch(vec![write(vec![judged])])).await.expect("committed");
-    assert_eq!((committed[0].is_dirty, marked(&store).await), (true, Some(mark(500, 500))));
+    assert_eq!((committed[0].is_dirty(), marked(&store).await), (true, Some(mark(500, 500))));
     let slice = track.slice(VEHICLE).await.expect("read").expect("it is dirty");
     assert_eq!(slice.fixes.iter().map(|stored| stored.fix).collect::<Vec<_>>(), [fix(0)]);
 }
@@ -174,15 +174,15 @@ async fn a_fix_that_was_inaccurate_is_no_better_for_not_saying_so_again(store: T
     track.commit(&batch(vec![write(vec![poor.clone()])])).await.expect("committed");
     let again = PositionRow { freshness: RECHECK, ..poor.clone() };
     let committed = track.commit(&batch(vec![write(vec![again])])).await.expect("committed");
-    assert!(!committed[0].is_dirty);
+    assert!(!committed[0].is_dirty());
     // Without its accuracy it is judged, or waits to be, but what is stored still has it.
     for quarantine in [None, Some(Quarantine::Speed)] {
         let judged = PositionRow { quarantine, ..row(fix(500), RECHECK) };
         let again = PositionRow { freshness: RECHECK, ..poor.clone() };
         let committed = track.commit(&batch(vec![write(vec![judged, again])])).await.expect("committed");
-        assert_eq!((committed[0].is_dirty, marked(&store).await), (true, Some(mark(500, 500))));
+        assert_eq!((committed[0].is_dirty(), marked(&store).await), (true, Some(mark(500, 500))));
         let clean = correcting(correction(None, None, Vec::new()));
-        assert!(!track.commit(&batch(vec![clean])).await.expect("committed")[0].is_dirty);
+        assert!(!track.commit(&batch(vec![clean])).await.expect("committed")[0].is_dirty());
     }
     track.commit(&batch(vec![write(vec![row(fix(500), RECHECK)])])).await.expect("committed");
     let slice = track.slice(VEHICLE).await.expect("read").expect("it is dirty");

@@ -138,11 +138,11 @@ async fn a_server_that_dies_between_slices_goes_on(store: TestStore) {
         let slice = read(&track).await;
         assert_eq!((slice.fixes.len(), slice.is_last), (size, is_last));
         let committed = commit(&track, vec![correcting(evaluated(&slice))]).await;
-        assert_eq!(committed[0].is_dirty, !is_last);
+        assert_eq!(committed[0].is_dirty(), !is_last);
         // Nothing is left of the server but the store.
         track = Track::take_over(store.db.clone(), store.db.clone()).await.expect("taken over");
         let seeds = track.seeds().await.expect("read");
-        assert_eq!(seeds.vehicles[0].is_dirty, !is_last);
+        assert_eq!(seeds.vehicles[0].dirty_from.is_some(), !is_last);
     }
     assert!(track.slice(VEHICLE).await.expect("read").is_none());
     let log = log(&track).await;

@@ -45,7 +45,7 @@ async fn a_batch_is_read_back_as_it_was_written(store: TestStore) {
     written.effects.visits = vec![visit, ended];
     let committed = track.commit(&batch(vec![written.clone()])).await.expect("committed");
     let counts = Counts { stored: 2, duplicates: 0 };
-    assert_eq!(committed, [Committed { counts, records: events.to_vec(), is_dirty: false }]);
+    assert_eq!(committed, [Committed { counts, records: events.to_vec(), dirty_from: None }]);
 
     let read = track.records_from(Audience::Organization(ORGANIZATION), 1, 10).await.expect("read");
     assert_eq!(read, events);
@@ -72,7 +72,7 @@ async fn a_new_late_fix_marks_its_vehicle_and_a_repeated_one_does_not(store: Tes
     let twice = batch(vec![write(vec![late(50)]), write(vec![late(50)])]);
     let committed = track.commit(&twice).await.expect("committed");
     let total: u64 = committed.iter().map(|write| write.counts.stored).sum();
-    assert!(committed.iter().all(|write| write.is_dirty), "{committed:?}");
+    assert!(committed.iter().all(|write| write.is_dirty()), "{committed:?}");
     assert_eq!((total, stored(&store).await), (1, 3));
     assert_eq!(dirty_from(&store).await, Some(Time(at(50))));
     track.commit(&batch(vec![write(vec![late(70)])])).await.expect("committed");
@@ -185,7 +185,7 @@ async fn states_of_new_vehicles_and_of_known_ones_are_put_together(store: TestSt
     track.commit(&batch(vec![of(101, 0), of(102, 0)])).await.expect("committed");
     let mixed: Vec<VehicleWrite> = vec![of(102, 10), of(103, 10), of(104, 10)];
     let committed = track.commit(&batch(mixed.clone())).await.expect("committed");
-    assert!(committed.iter().all(|write| !write.is_dirty));
+    assert!(committed.iter().all(|write| !write.is_dirty()));
     let asked: Vec<VehicleId> = (101..=104).map(|number| VehicleId(Uuid::from_u128(number))).collect();
     let states = track.reread(&asked, 1).await.expect("read").states;
     let want = [of(101, 0)].into_iter().chain(mixed).map(|write| (write.vehicle_id, (*write.state).clone()));

@@ -62,6 +62,12 @@ impl Timestamp {
         self.0
     }
 
+    /// The last whole millisecond before it.
+    #[must_use]
+    pub const fn millisecond_before(self) -> Self {
+        Self(self.0.saturating_sub(1).div_euclid(1000).saturating_mul(1000))
+    }
+
     /// Milliseconds since 1970-01-01T00:00:00Z, rounded down.
     #[must_use]
     pub const fn as_millis(self) -> i64 {

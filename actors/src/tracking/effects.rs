@@ -184,6 +184,13 @@ impl Effects {
         rows + corrected + 1
     }
 
+    /// The dirty mark that it may leave once it is stored: only the store knows what it had before.
+    #[must_use]
+    pub fn may_be_late(&self) -> Option<Mark> {
+        let rechecked = self.rows.iter().filter(|row| matches!(row.freshness, Freshness::Recheck { .. }));
+        rechecked.map(|row| Mark::of_fix(row.fix.recorded_at)).chain(self.late).reduce(Mark::merge)
+    }
+
     /// Whether there is nothing to commit.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -262,6 +262,15 @@ impl VehicleState {
         self.newest().max(self.corrected_to)
     }
 
+    /// Up to where the timeline stands: every fix recorded by then is judged, and no correction waits that may judge one
+    /// of them anew. `dirty_from`: where the vehicle's dirty mark begins. `None`: nothing stands yet.
+    #[must_use]
+    pub fn settled_through(&self, dirty_from: Option<Timestamp>) -> Option<Timestamp> {
+        let newest = self.last?.recorded_at;
+        let settled = dirty_from.map_or(newest, |from| from.millisecond_before().min(newest));
+        (settled >= Timestamp::FIRST).then_some(settled)
+    }
+
     /// Whether everything that follows is judged alike from this state and from the other.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {

@@ -17,6 +17,7 @@ mod panics;
 mod passivation;
 mod poison;
 mod seen;
+mod settled;
 mod stopping;
 mod store;
 mod storm;

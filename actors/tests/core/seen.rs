@@ -12,7 +12,7 @@ use waypost_actors::watch::{Audience, Interest, News, ProvisionalPosition, Updat
 
 use crate::store::Fault;
 use crate::watching::news;
-use crate::world::{INSIDE, OUTSIDE, World, eventually, fence, fix, org, quick, vehicle, within};
+use crate::world::{INSIDE, OUTSIDE, World, at, eventually, fence, fix, org, quick, vehicle, within};
 
 /// What a watcher gets next: the commit and the provisional positions.
 async fn told(watch: &mut Watch) -> (Option<Arc<Update>>, Vec<Arc<ProvisionalPosition>>) {
@@ -72,7 +72,7 @@ async fn a_position_is_told_before_its_commit_and_what_follows_from_it_after() {
     assert!(world.live.inside(fence(1)).await.unwrap().is_empty());
     // And a watcher that begins now gets both.
     let late = world.live.watch(Audience::Everyone).await.unwrap();
-    assert_eq!((late.vehicles[0].2.last, late.provisional[0].fix()), (None, Some(&fix(0.0, INSIDE))));
+    assert_eq!((late.vehicles[0].2.state.last, late.provisional[0].fix()), (None, Some(&fix(0.0, INSIDE))));
 
     world.store.release();
     within(pending.committed()).await.unwrap();
@@ -85,8 +85,17 @@ async fn a_position_is_told_before_its_commit_and_what_follows_from_it_after() {
     within(report(&world, 1, fix(1.0, INSIDE)).await.committed()).await.unwrap();
     assert_eq!(provisional(&mut watch).await.fix(), Some(&fix(1.0, INSIDE)));
     assert!(news(&mut watch).is_none());
-    // Nor does one that changes nothing visible: a late fix.
+    // Nor does one that changes nothing visible: another report of the same fix.
+    within(report(&world, 1, fix(1.0, INSIDE)).await.committed()).await.unwrap();
+    assert!(news(&mut watch).is_none());
+    // A late fix only changes up to when the vehicle's timeline stands.
+    world.store.hold_slices();
     within(report(&world, 1, fix(0.5, INSIDE)).await.committed()).await.unwrap();
+    let update = commit(&mut watch).await;
+    assert_eq!((update.vehicles[0].settled_through, update.records.len()), (Some(at(0.499)), 0));
+    world.store.release_slices();
+    let update = commit(&mut watch).await;
+    assert_eq!((update.vehicles[0].settled_through, update.records.len()), (Some(at(1.0)), 0));
     assert!(news(&mut watch).is_none());
     assert!(world.live.watch(Audience::Everyone).await.unwrap().provisional.is_empty());
     world.end().await;

@@ -175,6 +175,10 @@ impl Store {
         geofence_events(self.books().log.iter().filter(|record| record.vehicle_id == vehicle))
     }
 
+    pub(crate) fn next_sequence(&self) -> i64 {
+        self.books().next_sequence()
+    }
+
     pub(crate) fn state(&self, vehicle: VehicleId) -> VehicleState {
         self.ledger(vehicle).state
     }
@@ -220,7 +224,7 @@ impl Books {
                 vehicle: vehicle.clone(),
                 state: ledger.map(|ledger| ledger.state.clone()).unwrap_or_default(),
                 is_removed: self.removed.contains(&vehicle.id),
-                is_dirty: ledger.is_some_and(|ledger| ledger.mark.is_some()),
+                dirty_from: ledger.and_then(|ledger| ledger.mark).map(|mark| mark.from),
             }
         };
         let unsettled = self.unsettled.iter();
@@ -251,7 +255,7 @@ impl Books {
             answers.push(committed);
         }
         for (write, committed) in batch.writes.iter().zip(&mut answers) {
-            committed.is_dirty = self.ledgers[&write.vehicle_id].mark.is_some();
+            committed.dirty_from = self.ledgers[&write.vehicle_id].mark.map(|mark| mark.from);
         }
         answers
     }
@@ -342,7 +346,7 @@ impl TrackStore for Store {
             let books = self.books();
             books.answers()?;
             let stored = |id: &VehicleId| books.ledgers.get(id);
-            let is_dirty = |id: &VehicleId| stored(id).is_some_and(|ledger| ledger.mark.is_some());
+            let dirty = |id: &VehicleId| Some((*id, stored(id)?.mark?.from));
             let mut records: Vec<Record> =
                 books.ledgers.values().flat_map(|ledger| ledger.records.values()).cloned().collect();
             records.retain(|record| record.sequence >= sequence);
@@ -352,7 +356,7 @@ impl TrackStore for Store {
                     .iter()
                     .map(|id| (*id, stored(id).map(|ledger| ledger.state.clone()).unwrap_or_default()))
                     .collect(),
-                dirty: vehicles.iter().filter(|id| is_dirty(id)).copied().collect(),
+                dirty: vehicles.iter().filter_map(dirty).collect(),
                 records,
                 changes: Vec::new(),
                 next_sequence: books.next_sequence(),

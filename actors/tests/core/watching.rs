@@ -43,10 +43,10 @@ impl Known {
         let (first, next) = (watch.next_sequence, watch.next_sequence);
         let (places, inside) = (BTreeMap::new(), BTreeSet::new());
         let mut known = Self { audience, first, next, events: vec![], places, inside };
-        for (id, organization, state) in &watch.vehicles {
+        for (id, organization, now) in &watch.vehicles {
             assert!(audience.sees(*organization));
-            known.inside.extend(state.open_stays().map(|stay| (*id, stay.geofence_id)));
-            assert!(known.places.insert(*id, (0, state.last)).is_none(), "each vehicle once");
+            known.inside.extend(now.state.open_stays().map(|stay| (*id, stay.geofence_id)));
+            assert!(known.places.insert(*id, (0, now.state.last)).is_none(), "each vehicle once");
         }
         for provisional in &watch.provisional {
             known.places.insert(provisional.vehicle_id, (provisional.order, provisional.fix().copied()));

@@ -74,7 +74,7 @@ impl Ledger {
         }
         self.write_fuel(effects);
         self.state = state.clone();
-        Committed { counts, records: told, is_dirty: self.mark.is_some() }
+        Committed { counts, records: told, dirty_from: self.mark.map(|mark| mark.from) }
     }
 
     fn write_row(&mut self, row: &PositionRow, state: &VehicleState, counts: &mut Counts) {

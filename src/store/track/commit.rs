@@ -1,8 +1,8 @@
 //! One transaction per batch. What is written for which part of it is said in the files of the rows.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use waypost_actors::model::VehicleId;
+use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::ports::{Batch, Committed, VehicleWrite};
 
 use super::memory::Memory;
@@ -117,7 +117,7 @@ impl Track {
         if anybody_is_dirty {
             dirty.extend(dirty_among(tx, &plan.logged()).await?);
         }
-        let dirty: HashSet<VehicleId> = dirty.into_iter().collect();
+        let dirty: HashMap<VehicleId, Timestamp> = dirty.into_iter().collect();
         let log_from = self.trim(tx, memory, number).await?;
         let mut next = first;
         let drivers = if anybody_drove { Drivers::of_batch(tx, writes).await? } else { Drivers::default() };
@@ -126,9 +126,9 @@ impl Track {
         if next != first + expected as i64 {
             self.put_next_number(tx, next).await?;
         }
-        let is_dirty = writes.iter().map(|write| dirty.contains(&write.vehicle_id));
-        let answers = is_dirty.zip(stored.counts).zip(told);
-        let committed = |((is_dirty, counts), records)| Committed { counts, records, is_dirty };
+        let dirty_from = writes.iter().map(|write| dirty.get(&write.vehicle_id).copied());
+        let answers = dirty_from.zip(stored.counts).zip(told);
+        let committed = |((dirty_from, counts), records)| Committed { counts, records, dirty_from };
         Ok(Some(Written { committed: answers.map(committed).collect(), number, plan, log_from }))
     }
 

@@ -34,6 +34,7 @@ use super::record_row::{RecordRow, SELECT_RECORDS};
 use super::refused_fix;
 use super::slice::read_slice;
 use super::sql::{Db, Durability, Engine, On, Result, Tx, Writer, in_time, not_durable};
+use super::time::Time;
 use super::{calibration, change_log};
 
 /// How long the pool may take for what the live core asks of it.
@@ -128,15 +129,15 @@ impl Track {
         memory.resolve_in_doubt(log_number)?;
         let mut reread = Reread { next_sequence, ..Reread::default() };
         for some in vehicles.chunks(500) {
-            let rows: Vec<(Uuid, PackedState, bool)> = tx
+            let rows: Vec<(Uuid, PackedState, Option<Time>)> = tx
                 .on()
-                .sql("select vehicle_id, state, dirty_from is not null from vehicle_state where vehicle_id in (")
+                .sql("select vehicle_id, state, dirty_from from vehicle_state where vehicle_id in (")
                 .push_each(some, |stmt, id| stmt.push_bind(id.0))
                 .push(")")
                 .all()
                 .await?;
-            let is_dirty = rows.iter().filter(|(.., is_dirty)| *is_dirty);
-            reread.dirty.extend(is_dirty.map(|(id, ..)| VehicleId::from(*id)));
+            let dirty = rows.iter().filter_map(|(id, _, from)| Some((VehicleId::from(*id), (*from)?.into())));
+            reread.dirty.extend(dirty);
             let mut stored: HashMap<Uuid, VehicleState> =
                 rows.into_iter().map(|(id, PackedState(state), _)| (id, state)).collect();
             reread.states.extend(some.iter().map(|id| {

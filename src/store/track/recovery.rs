@@ -125,7 +125,7 @@ impl Track {
         stored.vehicles.retain(|seed| in_use.contains(&seed.vehicle.id));
         let doubtful = stored.vehicles.iter_mut().filter_map(|seed| {
             let mark = replayed.marks.get(&seed.vehicle.id)?;
-            seed.is_dirty = true;
+            seed.dirty_from = Some(seed.dirty_from.map_or(mark.from, |from| from.min(mark.from)));
             Some(marking(seed, *mark))
         });
         let doubtful: Vec<VehicleWrite> = doubtful.collect();

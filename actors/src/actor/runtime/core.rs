@@ -108,7 +108,12 @@ impl Core {
             restart_window: config.restart_window,
             meters: meters.clone(),
         };
-        let dirty = seeds.vehicles.iter().filter(|seed| seed.is_dirty).map(|seed| seed.vehicle.id).collect();
+        let dirty = seeds
+            .vehicles
+            .iter()
+            .filter(|seed| seed.dirty_from.is_some())
+            .map(|seed| seed.vehicle.id)
+            .collect();
         let known = seeds.vehicles.into_iter().map(|seed| seed.vehicle).collect();
         let directory = Directory::start_in_arbiter(&threads.router, |_| Directory::new(vehicles, known));
         let router = VehicleRouter { directory, handles, permits, hub };

@@ -16,9 +16,9 @@ use crate::actor::watch::occupancy::{Seed, Withdraw};
 use crate::actor::writer::inbox::Write;
 use crate::error::LiveError;
 use crate::meters::{Invariant, LiveActorGuard, Meters};
-use crate::model::{Fix, Timestamp, VehicleId};
+use crate::model::{Fix, OrganizationId, Timestamp, VehicleId};
 use crate::ports::{Counts, Slice, StoreError};
-use crate::tracking::{self, Context as Judgement, Effects, Fold, Freshness, Mark, Meanwhile, VehicleState};
+use crate::tracking::{self, Context as Judgement, Effects, Fold, Meanwhile, VehicleState};
 
 /// A correction is given up for now if more fixes than this are applied while it waits for its slice.
 const MAX_MEANWHILE: usize = 20_000;
@@ -37,6 +37,8 @@ pub(crate) struct VehicleActor {
     correction: u64,
     /// Its writes that are not committed yet.
     chain: WriteChain,
+    /// Where the earliest dirty mark begins that they may leave.
+    late_from: Option<Timestamp>,
     /// The state with the fixes that came while the store was away; nothing of it is written.
     pub(super) provisional: Option<Arc<VehicleState>>,
     /// Fixes on which its predecessors panicked too often.
@@ -66,6 +68,7 @@ impl VehicleActor {
     pub(crate) fn new(parts: VehicleParts) -> Self {
         Self {
             chain: WriteChain::default(),
+            late_from: None,
             _alive: LiveActorGuard::vehicle(&parts.meters),
             quarantined: parts.poison.quarantined(),
             parts,
@@ -80,6 +83,10 @@ impl VehicleActor {
 
     pub(super) fn id(&self) -> VehicleId {
         self.parts.vehicle.id
+    }
+
+    pub(super) fn organization(&self) -> OrganizationId {
+        self.parts.vehicle.organization_id
     }
 
     /// Takes over the vehicle's committed state; the mailbox waits until it has arrived.
@@ -149,7 +156,7 @@ impl VehicleActor {
             part.resolve(Ok(Outcome { counts, ..Outcome::default() }));
             return;
         }
-        if let Some(late) = may_be_late(&effects)
+        if let Some(late) = effects.may_be_late()
             && let Some(meanwhile) = &mut self.correcting
         {
             meanwhile.late = Some(meanwhile.late.map_or(late, |known| known.merge(late)));
@@ -165,14 +172,20 @@ impl VehicleActor {
         part: VehicleReport,
     ) {
         let arrived = effects.rows.iter().map(|row| row.fix.received_at).min();
+        if self.chain.is_empty() {
+            self.late_from = None;
+        }
+        let late = effects.may_be_late().map(|mark| mark.from);
+        self.late_from = late.into_iter().chain(self.late_from).min();
         if state.last != self.state.last {
             // Before the writer has it: the commit must find what was published.
-            self.parts.hub.publish(self.id(), self.parts.vehicle.organization_id, &state, part.ticket());
+            let settled = state.settled_through(self.late_from);
+            self.parts.hub.publish(self.id(), self.organization(), &state, settled, part.ticket());
         }
         let write = Write {
             age_seconds: arrived.map_or(0.0, |arrived| judged_at.seconds_since(arrived).max(0.0)),
             vehicle_id: self.parts.vehicle.id,
-            organization_id: self.parts.vehicle.organization_id,
+            organization_id: self.organization(),
             effects,
             state: Arc::clone(&state),
             judged_at,
@@ -292,12 +305,6 @@ fn hold(is_whole: bool, meters: &Meters) {
 fn unread(error: &StoreError) -> LiveError {
     tracing::warn!(%error, "the store gave no slice for a correction");
     LiveError::Unavailable
-}
-
-/// The dirty mark that these effects may leave once they are stored: only the store knows what it had before.
-fn may_be_late(effects: &Effects) -> Option<Mark> {
-    let rechecked = effects.rows.iter().filter(|row| matches!(row.freshness, Freshness::Recheck { .. }));
-    rechecked.map(|row| Mark::of_fix(row.fix.recorded_at)).chain(effects.late).reduce(Mark::merge)
 }
 
 impl Actor for VehicleActor {

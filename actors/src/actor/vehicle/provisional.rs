@@ -35,7 +35,9 @@ impl Handler<ShowProvisional> for VehicleActor {
         }
         if !self.retired && state.last != before.last {
             let state = Arc::new(state);
-            self.parts.hub.publish_unstorable(self.id(), self.parts.vehicle.organization_id, &state);
+            // Nothing of it is recorded.
+            let settled = self.state.settled_through(None);
+            self.parts.hub.publish_unstorable(self.id(), self.organization(), &state, settled);
             self.provisional = Some(state);
         }
     }

@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use crate::actor::runtime::permits::{Permits, WriteTicket};
-use crate::model::{OrganizationId, VehicleId};
+use crate::model::{OrganizationId, Timestamp, VehicleId};
 use crate::provisional::{PositionSubscription, ProvisionalPosition, SubscriberQueue, Subscribers};
 use crate::tracking::VehicleState;
 use crate::watch::{Audience, Interest};
@@ -49,6 +49,8 @@ pub(crate) struct HubState {
     generation: u64,
     /// The newest published position of each vehicle that is not known to be stored.
     open: HashMap<VehicleId, Arc<ProvisionalPosition>, FxBuildHasher>,
+    /// Where the committed dirty marks begin.
+    dirty: HashMap<VehicleId, Timestamp, FxBuildHasher>,
     groups: HashMap<Audience, Group>,
 }
 
@@ -65,8 +67,8 @@ struct Group {
 pub(crate) enum Uncommitted {
     /// Nothing published is still open.
     Nothing,
-    /// Exactly the committed state was published.
-    This,
+    /// Exactly the committed state was published, and that it stands up to this instant.
+    This(Option<Timestamp>),
     /// Something newer was published.
     Newer(Arc<ProvisionalPosition>),
 }
@@ -92,6 +94,7 @@ impl PositionHub {
         vehicle: VehicleId,
         organization: OrganizationId,
         state: &Arc<VehicleState>,
+        settled: Option<Timestamp>,
         ticket: &WriteTicket,
     ) {
         if !self.is_watched() {
@@ -102,7 +105,7 @@ impl PositionHub {
         // follow it.
         if ticket.is_current()
             && ticket.generation >= hub_state.generation
-            && hub_state.publish(vehicle, organization, state, Instant::now())
+            && hub_state.publish(vehicle, organization, state, settled, Instant::now())
         {
             self.shared.waits.notify_one();
         }
@@ -115,11 +118,12 @@ impl PositionHub {
         vehicle: VehicleId,
         organization: OrganizationId,
         state: &Arc<VehicleState>,
+        settled: Option<Timestamp>,
     ) {
         let mut hub_state = self.lock();
         let is_away =
             self.shared.permits.next_generation().is_some_and(|generation| generation > hub_state.generation);
-        if is_away && hub_state.publish(vehicle, organization, state, Instant::now()) {
+        if is_away && hub_state.publish(vehicle, organization, state, settled, Instant::now()) {
             self.shared.waits.notify_one();
         }
     }
@@ -190,6 +194,7 @@ impl HubState {
         vehicle: VehicleId,
         organization: OrganizationId,
         state: &Arc<VehicleState>,
+        settled: Option<Timestamp>,
         now: Instant,
     ) -> bool {
         let audiences = [Audience::Organization(organization), Audience::Everyone];
@@ -198,7 +203,9 @@ impl HubState {
             return false;
         }
         let order = self.next_order();
-        let position = Arc::new(ProvisionalPosition::new(vehicle, organization, Arc::clone(state), order));
+        let settled = settled.min(state.settled_through(self.dirty.get(&vehicle).copied()));
+        let position = ProvisionalPosition::new(vehicle, organization, Arc::clone(state), settled, order);
+        let position = Arc::new(position);
         self.open.insert(vehicle, Arc::clone(&position));
         let mut waits = false;
         for audience in audiences {
@@ -225,8 +232,17 @@ impl HubState {
             return Uncommitted::Newer(Arc::clone(open));
         }
         open.note_stored();
+        let settled = open.settled_through;
         self.open.remove(&vehicle);
-        Uncommitted::This
+        Uncommitted::This(settled)
+    }
+
+    /// Takes note of a vehicle's committed dirty mark.
+    pub(crate) fn mark(&mut self, vehicle: VehicleId, dirty_from: Option<Timestamp>) {
+        match dirty_from {
+            Some(from) => self.dirty.insert(vehicle, from),
+            None => self.dirty.remove(&vehicle),
+        };
     }
 
     /// Discards the vehicle's last published position, which will not be stored; returns whether one was open.

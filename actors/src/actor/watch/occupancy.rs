@@ -10,14 +10,24 @@ use rustc_hash::FxBuildHasher;
 use super::hub::{PositionHub, Uncommitted};
 use super::watchers::{Commit, Watchers};
 use crate::meters::Meters;
-use crate::model::{Change, GeofenceId, OrganizationId, VehicleId};
+use crate::model::{Change, GeofenceId, OrganizationId, Timestamp, VehicleId};
 use crate::ports::{Reread, VehicleSeed};
 use crate::tracking::{Record, VehicleState};
+use crate::view::VehicleNow;
 use crate::watch::{CommittedRecord, VehicleUpdate};
 
 pub(super) struct Known {
     pub(super) organization_id: OrganizationId,
     pub(super) state: Arc<VehicleState>,
+    /// Where its committed dirty mark begins; the hub knows it too.
+    pub(super) dirty_from: Option<Timestamp>,
+}
+
+impl Known {
+    pub(super) fn now(&self) -> VehicleNow {
+        let settled_through = self.state.settled_through(self.dirty_from);
+        VehicleNow { state: Arc::clone(&self.state), settled_through }
+    }
 }
 
 type Vehicles = HashSet<VehicleId, FxBuildHasher>;
@@ -49,30 +59,36 @@ impl Occupancy {
             next_sequence,
         };
         for seed in seeds {
-            let state = Arc::new(std::mem::take(&mut seed.state));
-            occupancy.add(seed.vehicle.id, seed.vehicle.organization_id, state);
+            occupancy.hub.lock().mark(seed.vehicle.id, seed.dirty_from);
+            occupancy.add(CommittedVehicle {
+                vehicle_id: seed.vehicle.id,
+                organization_id: seed.vehicle.organization_id,
+                state: Arc::new(std::mem::take(&mut seed.state)),
+                dirty_from: seed.dirty_from,
+            });
         }
         occupancy
     }
 
     /// Adds a vehicle that was not known; returns the change.
-    fn add(
-        &mut self,
-        vehicle: VehicleId,
-        organization_id: OrganizationId,
-        state: Arc<VehicleState>,
-    ) -> VehicleUpdate {
-        self.vehicles.insert(vehicle, Known { organization_id, state: Arc::clone(&state) });
-        self.fleets.entry(organization_id).or_default().insert(vehicle);
-        self.crossed(VehicleUpdate::new(vehicle, organization_id, None, state))
+    fn add(&mut self, new: CommittedVehicle) -> VehicleUpdate {
+        let CommittedVehicle { vehicle_id, organization_id, state, dirty_from } = new;
+        self.vehicles.insert(vehicle_id, Known { organization_id, state: Arc::clone(&state), dirty_from });
+        self.fleets.entry(organization_id).or_default().insert(vehicle_id);
+        self.crossed(VehicleUpdate::new(vehicle_id, organization_id, None, state))
     }
 
     /// Replaces the state of a known vehicle and returns the change and the previous state; an unknown vehicle is
     /// not added.
-    fn renew(&mut self, vehicle: VehicleId, of: OrganizationId, state: Arc<VehicleState>) -> Option<Renewed> {
-        let known = self.vehicles.get_mut(&vehicle)?;
-        let before = std::mem::replace(&mut known.state, Arc::clone(&state));
-        Some((self.crossed(VehicleUpdate::new(vehicle, of, Some(&before), state)), before))
+    fn renew(&mut self, newest: CommittedVehicle) -> Option<Renewed> {
+        let CommittedVehicle { vehicle_id, organization_id, state, dirty_from } = newest;
+        let known = self.vehicles.get_mut(&vehicle_id)?;
+        let now = Known { organization_id, state: Arc::clone(&state), dirty_from };
+        let before = std::mem::replace(known, now);
+        let mut update =
+            self.crossed(VehicleUpdate::new(vehicle_id, organization_id, Some(&before.state), state));
+        update.settled_through = update.state.settled_through(dirty_from);
+        Some(Renewed { update, before, dirty_from })
     }
 
     /// Updates which vehicles are inside which fences.
@@ -101,7 +117,7 @@ impl Occupancy {
     /// after something untrue was published, states that look like the one before are sent too.
     fn apply(
         &mut self,
-        states: impl IntoIterator<Item = (VehicleId, OrganizationId, Arc<VehicleState>)>,
+        states: impl IntoIterator<Item = CommittedVehicle>,
         Logged { records, changes, next_sequence }: Logged,
         all: bool,
     ) {
@@ -109,29 +125,32 @@ impl Occupancy {
         // way does not bring back a vehicle that was taken out of use.
         let mut newest: Vec<_> = states.into_iter().collect();
         newest.reverse();
-        newest.sort_by_key(|(vehicle, ..)| *vehicle);
-        newest.dedup_by_key(|(vehicle, ..)| *vehicle);
-        let updates: Vec<_> = newest
-            .into_iter()
-            .filter_map(|(vehicle, organization, state)| self.renew(vehicle, organization, state))
-            .collect();
+        newest.sort_by_key(|newest| newest.vehicle_id);
+        newest.dedup_by_key(|newest| newest.vehicle_id);
+        let updates: Vec<_> = newest.into_iter().filter_map(|newest| self.renew(newest)).collect();
         self.next_sequence = next_sequence;
         let mut hub_state = self.hub.lock();
         let order = hub_state.next_order();
         let follows = self.watchers.follow_states();
-        let news = |(mut update, before): Renewed| {
+        let news = |Renewed { mut update, before, dirty_from }: Renewed| {
+            hub_state.mark(update.vehicle_id, dirty_from);
             let told = hub_state.commit(update.vehicle_id, &update.state);
             update.order = order;
             if !follows && !update.crossed() {
                 return None;
             }
             match told {
-                Uncommitted::Nothing if !all && !update.crossed() && update.looks_like(&before) => {
-                    return None;
+                Uncommitted::Nothing => {
+                    if !all && !update.crossed() && update.looks_like(&before.now()) {
+                        return None;
+                    }
                 }
-                Uncommitted::Nothing => {}
-                Uncommitted::This | Uncommitted::Newer(_) if !update.crossed() => return None,
-                Uncommitted::This => {}
+                Uncommitted::This(settled) => {
+                    if !update.crossed() && settled == update.settled_through {
+                        return None;
+                    }
+                }
+                Uncommitted::Newer(_) if !update.crossed() => return None,
                 Uncommitted::Newer(position) => update.provisional = Some(position),
             }
             Some(Arc::new(update))
@@ -149,11 +168,18 @@ impl Occupancy {
         self.watchers.tell(&commit, &hub_state);
     }
 
+    /// What memory has of a vehicle, as a commit would bring it.
+    fn stored(&self, vehicle: VehicleId) -> Option<CommittedVehicle> {
+        let Known { organization_id, state, dirty_from } = self.vehicles.get(&vehicle)?;
+        let (organization_id, dirty_from) = (*organization_id, *dirty_from);
+        Some(CommittedVehicle { vehicle_id: vehicle, organization_id, state: Arc::clone(state), dirty_from })
+    }
+
     /// Sends watchers the vehicle's stored state.
     fn tell_truth(&mut self, vehicle: VehicleId) {
-        let Some(known) = self.vehicles.get(&vehicle) else { return };
+        let Some(stored) = self.stored(vehicle) else { return };
         let log = Logged { next_sequence: self.next_sequence, ..Logged::default() };
-        self.apply([(vehicle, known.organization_id, Arc::clone(&known.state))], log, true);
+        self.apply([stored], log, true);
     }
 }
 
@@ -170,14 +196,20 @@ pub(crate) struct Logged {
     pub(crate) next_sequence: i64,
 }
 
-/// What a commit changed of a vehicle, and its state before.
-type Renewed = (VehicleUpdate, Arc<VehicleState>);
+/// What a commit changed of a vehicle.
+struct Renewed {
+    update: VehicleUpdate,
+    before: Known,
+    dirty_from: Option<Timestamp>,
+}
 
 /// One vehicle of a commit.
 pub(crate) struct CommittedVehicle {
     pub(crate) vehicle_id: VehicleId,
     pub(crate) organization_id: OrganizationId,
     pub(crate) state: Arc<VehicleState>,
+    /// Where its dirty mark begins.
+    pub(crate) dirty_from: Option<Timestamp>,
 }
 
 /// A commit. From the writer, which waits for the answer before it acknowledges.
@@ -192,8 +224,7 @@ impl Handler<Committed> for Occupancy {
     type Result = ();
 
     fn handle(&mut self, committed: Committed, _: &mut Context<Self>) {
-        let states = committed.vehicles.into_iter().map(|v| (v.vehicle_id, v.organization_id, v.state));
-        self.apply(states, committed.log, false);
+        self.apply(committed.vehicles, committed.log, false);
     }
 }
 
@@ -208,15 +239,16 @@ impl Handler<Replace> for Occupancy {
     fn handle(&mut self, Replace(reread): Replace, _: &mut Context<Self>) {
         let open = self.hub.begin_anew(&mut self.hub.lock());
         // For vehicles outside the failed commit, the state in memory is the stored one.
-        let untouched = open.iter().filter_map(|vehicle| {
-            let known = self.vehicles.get(vehicle)?;
-            Some((*vehicle, known.organization_id, Arc::clone(&known.state)))
+        let untouched = open.iter().filter_map(|vehicle| self.stored(*vehicle));
+        let dirty: HashMap<VehicleId, Timestamp> = reread.dirty.into_iter().collect();
+        let stored = reread.states.into_iter().filter_map(|(vehicle_id, state)| {
+            Some(CommittedVehicle {
+                vehicle_id,
+                organization_id: self.vehicles.get(&vehicle_id)?.organization_id,
+                state: Arc::new(state),
+                dirty_from: dirty.get(&vehicle_id).copied(),
+            })
         });
-        let known = |vehicle: &VehicleId| self.vehicles.get(vehicle).map(|known| known.organization_id);
-        let stored = reread
-            .states
-            .into_iter()
-            .filter_map(|(vehicle, state)| Some((vehicle, known(&vehicle)?, Arc::new(state))));
         let states: Vec<_> = untouched.chain(stored).collect();
         let Reread { records, changes, next_sequence, .. } = reread;
         self.apply(states, Logged { records, changes, next_sequence }, true);
@@ -249,8 +281,9 @@ impl Handler<Introduce> for Occupancy {
 
     fn handle(&mut self, new: Introduce, _: &mut Context<Self>) {
         if !self.vehicles.contains_key(&new.vehicle_id) {
-            let state = Arc::new(VehicleState::default());
-            let mut update = self.add(new.vehicle_id, new.organization_id, state);
+            let Introduce { vehicle_id, organization_id } = new;
+            let (state, dirty_from) = (Arc::default(), None);
+            let mut update = self.add(CommittedVehicle { vehicle_id, organization_id, state, dirty_from });
             let mut hub_state = self.hub.lock();
             update.order = hub_state.next_order();
             let vehicles = [Arc::new(update)];
@@ -277,6 +310,7 @@ impl Handler<Forget> for Occupancy {
         }
         let mut hub_state = self.hub.lock();
         hub_state.withdraw(vehicle);
+        hub_state.mark(vehicle, None);
         let removed = Some((vehicle, known.organization_id));
         self.watchers.tell(&Commit::of(&[], removed, self.next_sequence), &hub_state);
         Some(known.organization_id)

@@ -9,7 +9,7 @@ use crate::geofence::FenceTimeline;
 use crate::model::{GeofenceId, OrganizationId, Timestamp, VehicleId};
 use crate::ports::Newest;
 use crate::tracking::{Stay, VehicleState};
-use crate::view::{HeldFence, InsideView, RunningVisit, VehicleView};
+use crate::view::{HeldFence, InsideView, Running, RunningVisit, VehicleNow, VehicleView};
 use crate::watch::{Interest, Watch};
 
 /// What is known of a vehicle. From the edge.
@@ -21,35 +21,34 @@ impl Handler<View> for Occupancy {
     type Result = Option<VehicleView>;
 
     fn handle(&mut self, View(vehicle): View, _: &mut Context<Self>) -> Self::Result {
-        Some(VehicleView::of(vehicle, &self.vehicles.get(&vehicle)?.state))
+        Some(VehicleView::of(vehicle, &self.vehicles.get(&vehicle)?.now()))
     }
 }
 
 /// Every vehicle of an organization. From the edge.
 #[derive(Message)]
-#[rtype(result = "Vec<(VehicleId, Arc<VehicleState>)>")]
+#[rtype(result = "Vec<(VehicleId, VehicleNow)>")]
 pub(crate) struct Fleet(pub(crate) OrganizationId);
 
 impl Handler<Fleet> for Occupancy {
-    type Result = Vec<(VehicleId, Arc<VehicleState>)>;
+    type Result = Vec<(VehicleId, VehicleNow)>;
 
     fn handle(&mut self, Fleet(organization): Fleet, _: &mut Context<Self>) -> Self::Result {
         let fleet = self.fleets.get(&organization).into_iter().flatten();
-        fleet.filter_map(|id| Some((*id, Arc::clone(&self.vehicles.get(id)?.state)))).collect()
+        fleet.filter_map(|id| Some((*id, self.vehicles.get(id)?.now()))).collect()
     }
 }
 
-/// What some vehicles have done so far in the fences they are in. From the edge.
+/// What some vehicles have done so far in the fences they are in, and how far that stands. From the edge.
 #[derive(Message)]
-#[rtype(result = "Vec<RunningVisit>")]
-pub(crate) struct Running(pub(crate) Vec<VehicleId>);
+#[rtype(result = "Running")]
+pub(crate) struct GoingOn(pub(crate) Vec<VehicleId>);
 
-impl Handler<Running> for Occupancy {
-    type Result = Vec<RunningVisit>;
+impl Handler<GoingOn> for Occupancy {
+    type Result = MessageResult<GoingOn>;
 
-    fn handle(&mut self, Running(vehicles): Running, _: &mut Context<Self>) -> Self::Result {
-        let states =
-            vehicles.iter().filter_map(|vehicle| self.vehicles.get(vehicle)).map(|known| &known.state);
+    fn handle(&mut self, GoingOn(vehicles): GoingOn, _: &mut Context<Self>) -> Self::Result {
+        let known = || vehicles.iter().filter_map(|id| Some((*id, self.vehicles.get(id)?.now())));
         let running = |state: &VehicleState| {
             let newest = state.last.map_or(Timestamp::MIN, |fix| fix.recorded_at);
             let visit = |stay: &Stay| {
@@ -58,7 +57,10 @@ impl Handler<Running> for Occupancy {
             };
             state.open_stays().map(visit).collect::<Vec<_>>()
         };
-        states.flat_map(|state| running(state)).collect()
+        MessageResult(Running {
+            visits: known().flat_map(|(_, now)| running(&now.state)).collect(),
+            settled: known().filter_map(|(id, now)| Some((id, now.settled_through?))).collect(),
+        })
     }
 }
 
@@ -150,7 +152,7 @@ impl Handler<StartWatch> for Occupancy {
             .vehicles
             .iter()
             .filter(|(vehicle, known)| audience.sees(known.organization_id) && interest.vehicle(**vehicle))
-            .map(|(vehicle, known)| (*vehicle, known.organization_id, Arc::clone(&known.state)))
+            .map(|(vehicle, known)| (*vehicle, known.organization_id, known.now()))
             .collect();
         let mut hub_state = self.hub.lock();
         let provisional = if interest.positions || interest.fuel {

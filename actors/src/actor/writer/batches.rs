@@ -219,7 +219,8 @@ pub(super) fn refuse(owed: impl IntoIterator<Item = Owed>) {
 /// anyway.
 pub(super) fn dirty_vehicles(batch: &Batch, committed: &[Committed]) -> Vec<VehicleId> {
     let writes = batch.writes.iter().zip(committed);
-    let dirty = writes.filter(|(write, committed)| committed.is_dirty && write.effects.correction.is_none());
+    let dirty =
+        writes.filter(|(write, committed)| committed.is_dirty() && write.effects.correction.is_none());
     dirty.map(|(write, _)| write.vehicle_id).collect()
 }
 

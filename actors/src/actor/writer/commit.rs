@@ -92,17 +92,18 @@ async fn tell(
     is_cached: bool,
 ) -> (i64, Vec<Newest>) {
     let mut records = Vec::new();
-    for committed in committed {
+    for committed in &mut *committed {
         records.append(&mut committed.records);
     }
     let newest = records.iter().map(|record| record.sequence).max();
     let next_sequence = newest.map_or(next_sequence, |newest| newest + 1);
-    let committed = |write: VehicleWrite| CommittedVehicle {
+    let vehicle = |(write, committed): (VehicleWrite, &Committed)| CommittedVehicle {
         vehicle_id: write.vehicle_id,
         organization_id: write.organization_id,
         state: write.state,
+        dirty_from: committed.dirty_from,
     };
-    let vehicles: Vec<CommittedVehicle> = batch.writes.into_iter().map(committed).collect();
+    let vehicles: Vec<_> = batch.writes.into_iter().zip(&*committed).map(vehicle).collect();
     let newest = |v: &CommittedVehicle| (v.organization_id, v.vehicle_id, Arc::clone(&v.state));
     let newest = if is_cached { vehicles.iter().map(newest).collect() } else { Vec::new() };
     let log = Logged { records, changes: Vec::new(), next_sequence };

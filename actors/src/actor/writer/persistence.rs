@@ -216,13 +216,14 @@ impl Persistence {
         let now = Instant::now();
         let lag = owed.iter().map(|owed| owed.age_seconds + (now - owed.came).as_secs_f64());
         meters.lag_seconds.note(lag.fold(0.0, f64::max));
-        for (owed, Committed { counts, is_dirty, .. }) in owed.into_iter().zip(committed) {
+        for (owed, committed) in owed.into_iter().zip(committed) {
             let Owed { part, known_duplicates, is_about_late_data, link, came, .. } = owed;
             drop(link);
             meters.writes.accept(1, now - came);
-            let duplicates = counts.duplicates + known_duplicates;
-            let counts = Counts { stored: counts.stored, duplicates };
-            part.resolve(Ok(Outcome { counts, is_dirty: *is_dirty && is_about_late_data, refused: None }));
+            let Counts { stored, duplicates } = committed.counts;
+            let counts = Counts { stored, duplicates: duplicates + known_duplicates };
+            let is_dirty = committed.is_dirty() && is_about_late_data;
+            part.resolve(Ok(Outcome { counts, is_dirty, refused: None }));
         }
         self.waiting.release_barriers();
     }
@@ -305,7 +306,7 @@ impl Persistence {
         self.next_sequence = reread.next_sequence;
         let (occupancy, corrections) = (self.parts.occupancy.clone(), self.parts.corrections.clone());
         let told = async move {
-            let dirty = Dirty(reread.dirty.clone());
+            let dirty = Dirty(reread.dirty.iter().map(|(vehicle, _)| *vehicle).collect());
             occupancy.send(Replace(reread)).await.ok();
             corrections.send(dirty).await.ok();
         };
