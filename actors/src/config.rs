@@ -33,6 +33,8 @@ pub struct LiveConfig {
     pub probe_every: Duration,
     /// How long a vehicle with late fixes waits for its correction, so that one correction serves many fixes.
     pub correction_delay: Duration,
+    /// The time between two looks for vehicles that became silent.
+    pub connection_look_every: Duration,
     /// A vehicle without fixes for this long gives up its actor.
     pub idle_after: Duration,
     /// A vehicle that panics over and over within this time rests for as long.
@@ -58,6 +60,7 @@ impl Default for LiveConfig {
             commit_timeout: Duration::from_secs(5),
             probe_every: Duration::from_secs(1),
             correction_delay: Duration::from_millis(200),
+            connection_look_every: Duration::from_secs(1),
             idle_after: Duration::from_secs(600),
             restart_window: Duration::from_secs(60),
             workers: 1,

@@ -6,11 +6,12 @@ use std::time::Duration;
 use crate::actor::runtime::core::Core;
 pub use crate::actor::runtime::permits::Storing;
 use crate::actor::runtime::settlement::Unsettled;
+use crate::actor::watch::connections::PutSilence;
 use crate::actor::watch::queries::{Fleet, GoingOn, Inside, StartWatch, View};
 pub use crate::config::{Health, LiveConfig, LiveParts};
 pub use crate::error::LiveError;
 use crate::meters::Meters;
-use crate::model::{Fence, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
+use crate::model::{Fence, GeofenceId, OrganizationId, Silence, Timestamp, Vehicle, VehicleId};
 use crate::ports::StoreError;
 use crate::report::Reporter;
 pub use crate::view::{HeldFence, InsideView, LiveFuel, Running, RunningVisit, VehicleNow, VehicleView};
@@ -121,6 +122,12 @@ impl Live {
     /// version dated ahead is settled when it takes effect.
     pub async fn put_fence(&self, fence: Fence) -> Result<(), LiveError> {
         self.core.put_fence(fence).await
+    }
+
+    /// Sets how much silence makes the vehicles of an organization stale and offline. Call after the change is committed.
+    pub async fn put_silence(&self, organization: OrganizationId, silence: Silence) -> Result<(), LiveError> {
+        let put = PutSilence(organization, silence);
+        self.core.connections.send(put).await.map_err(|_| LiveError::Stopped)
     }
 
     /// Has the changes of master data that are stored without a number numbered and told to watchers. Call after the

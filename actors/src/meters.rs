@@ -241,6 +241,8 @@ pub struct Figures {
     pub newest_fix_millis: UpDownCounter,
     /// Vehicles that await a correction now.
     pub corrections_waiting: UpDownCounter,
+    /// Looks for vehicles that became silent.
+    pub connection_looks: Count,
     /// Vehicle actors that are alive.
     pub vehicles_alive: UpDownCounter,
     /// Vehicle actors that panicked and were started again.
@@ -271,6 +273,7 @@ impl Default for Figures {
             failed_commits: Count::default(),
             lag_seconds: Histogram::new(SECONDS),
             newest_fix_millis: UpDownCounter::default(),
+            connection_looks: Count::default(),
             corrections_waiting: UpDownCounter::default(),
             vehicles_alive: UpDownCounter::default(),
             restarts: Count::default(),

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::model::{Change, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
+use crate::model::{
+    Change, Connection, Fence, Fix, GeofenceId, OrganizationId, Silence, Timestamp, Vehicle, VehicleId,
+};
 use crate::tracking::{Effects, Record, VehicleState};
 pub use crate::tracking::{Slice, StoredFix};
 use crate::watch::Audience;
@@ -132,6 +134,8 @@ pub struct VehicleSeed {
     pub is_removed: bool,
     /// Where its dirty mark begins; `None`: it is clean.
     pub dirty_from: Option<Timestamp>,
+    /// What the newest record of its connection says, and when the vehicle had been heard then.
+    pub connection: Option<(Connection, Timestamp)>,
 }
 
 /// Everything the core keeps in memory, as stored.
@@ -147,6 +151,8 @@ pub struct Seeds {
     /// Versions of calibrations that may not have marked their vehicle dirty yet, and the instant from which they
     /// apply.
     pub uncalibrated: Vec<(VehicleId, i64, Timestamp)>,
+    /// How much silence makes the vehicles of each organization stale and offline; those of others are never told to be.
+    pub silences: Vec<(OrganizationId, Silence)>,
     /// The number of the next record.
     pub next_sequence: i64,
 }
@@ -204,6 +210,12 @@ pub trait TrackStore: Send + Sync + 'static {
     /// in which they were made, in a transaction of its own that locks the row of numbers first. After an error the
     /// outcome is unknown. An empty answer: nothing waits.
     fn number_changes(&self) -> BoxFuture<'_, Result<Vec<Change>, StoreError>>;
+
+    /// Stores records of connections with the next numbers and the vehicles' names, in a transaction of its own that locks
+    /// the row of numbers first; answers those it stored. Leaves out those whose id is stored and those of vehicles
+    /// that are deleted. After an error other than [`StoreError::Refused`] the outcome is unknown.
+    fn log_connections<'a>(&'a self, records: &'a [Record])
+    -> BoxFuture<'a, Result<Vec<Record>, StoreError>>;
 
     /// Reads the next part of a vehicle's timeline that awaits a correction; `None`: it is clean.
     fn slice(&self, vehicle: VehicleId) -> BoxFuture<'_, Result<Option<Slice>, StoreError>>;

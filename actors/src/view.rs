@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::fuel::{FuelEvent, FuelNow};
-use crate::model::{Analytics, Cause, Fix, GeofenceId, Motion, Timestamp, VehicleId, VisitId};
+use crate::model::{Analytics, Cause, Connection, Fix, GeofenceId, Motion, Timestamp, VehicleId, VisitId};
 use crate::tracking::{Stay, VehicleState};
 
 /// A geofence a vehicle is in.
@@ -33,16 +33,18 @@ impl From<&Stay> for HeldFence {
 }
 
 /// A vehicle as it is committed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct VehicleNow {
     /// Its state.
     pub state: Arc<VehicleState>,
     /// Up to where its timeline stands ([`VehicleState::settled_through`]).
     pub settled_through: Option<Timestamp>,
+    /// Whether it is heard of, as the log tells.
+    pub connection: Connection,
 }
 
 /// What the live core knows of a vehicle now.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct VehicleView {
     /// Its newest fix, if it ever had one.
     pub fix: Option<Fix>,
@@ -54,17 +56,41 @@ pub struct VehicleView {
     pub fuel: Option<LiveFuel>,
     /// Up to where its timeline stands ([`VehicleState::settled_through`]).
     pub settled_through: Option<Timestamp>,
+    /// Whether it is heard of, as the log tells.
+    pub connection: Connection,
+}
+
+impl VehicleNow {
+    /// A vehicle that never reported.
+    #[must_use]
+    pub fn never() -> Self {
+        Self { state: Arc::default(), settled_through: None, connection: Connection::Offline }
+    }
 }
 
 impl VehicleView {
+    /// A vehicle that never reported.
+    #[must_use]
+    pub const fn never() -> Self {
+        Self {
+            fix: None,
+            geofences: Vec::new(),
+            motion: Motion::Unknown,
+            fuel: None,
+            settled_through: None,
+            connection: Connection::Offline,
+        }
+    }
+
     /// What a vehicle's state knows.
     #[must_use]
-    pub fn of(vehicle: VehicleId, VehicleNow { state, settled_through }: &VehicleNow) -> Self {
+    pub fn of(vehicle: VehicleId, VehicleNow { state, settled_through, connection }: &VehicleNow) -> Self {
         let mut geofences: Vec<HeldFence> = state.open_stays().map(HeldFence::from).collect();
         geofences.sort_by_key(|held| (held.entered_at, held.geofence_id));
         let fuel = LiveFuel::of(vehicle, state);
-        let (fix, motion, settled_through) = (state.last, state.trail.motion, *settled_through);
-        Self { fix, geofences, motion, fuel, settled_through }
+        let (fix, motion) = (state.last, state.trail.motion);
+        let (settled_through, connection) = (*settled_through, *connection);
+        Self { fix, geofences, motion, fuel, settled_through, connection }
     }
 }
 
@@ -120,4 +146,6 @@ pub struct InsideView {
     pub held: HeldFence,
     /// Its newest fix.
     pub fix: Fix,
+    /// Whether it is heard of, as the log tells.
+    pub connection: Connection,
 }

@@ -9,7 +9,9 @@ use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 
-use crate::model::{Change, ChangedResource, GeofenceId, OrganizationId, Timestamp, VehicleId, VisitId};
+use crate::model::{
+    Change, ChangedResource, Connection, GeofenceId, OrganizationId, Timestamp, VehicleId, VisitId,
+};
 pub use crate::provisional::{PositionBatch, PositionSubscription, ProvisionalPosition};
 use crate::tracking::{Record, VehicleState};
 use crate::view::{HeldFence, LiveFuel, VehicleNow};
@@ -163,6 +165,8 @@ pub struct VehicleUpdate {
     pub provisional: Option<Arc<ProvisionalPosition>>,
     /// Up to where its timeline stands ([`VehicleState::settled_through`]).
     pub settled_through: Option<Timestamp>,
+    /// Whether it is heard of, as the log tells.
+    pub connection: Connection,
     /// Position in the order of announcements: provisional positions with a smaller number are out of date, those
     /// with a greater one are newer.
     pub order: u64,
@@ -174,14 +178,13 @@ impl VehicleUpdate {
         vehicle_id: VehicleId,
         organization_id: OrganizationId,
         before: Option<&VehicleState>,
-        state: Arc<VehicleState>,
+        VehicleNow { state, settled_through, connection }: VehicleNow,
     ) -> Self {
         let (entered, left) = before.map_or_else(
             || (state.open_stays().map(HeldFence::from).collect(), Vec::new()),
             |before| crossed(before, &state),
         );
         let (provisional, order, encoded) = (None, 0, OnceLock::new());
-        let settled_through = state.settled_through(None);
         Self {
             vehicle_id,
             organization_id,
@@ -190,6 +193,7 @@ impl VehicleUpdate {
             left,
             provisional,
             settled_through,
+            connection,
             order,
             encoded,
         }
@@ -200,6 +204,13 @@ impl VehicleUpdate {
         let shown =
             |state: &VehicleState| (state.last, state.trail.motion, LiveFuel::of(self.vehicle_id, state));
         self.settled_through == before.settled_through && shown(&self.state) == shown(&before.state)
+    }
+
+    /// The vehicle as it is committed.
+    #[must_use]
+    pub fn now(&self) -> VehicleNow {
+        let Self { state, settled_through, connection, .. } = self;
+        VehicleNow { state: Arc::clone(state), settled_through: *settled_through, connection: *connection }
     }
 
     /// Whether it entered or left a fence.

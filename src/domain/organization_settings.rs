@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
-use waypost_actors::model::{Rules, Timestamp};
+use waypost_actors::model::{Rules, Silence, Timestamp};
 
 use super::body::{Body, body};
 use super::locale::{language_tag, timezone};
@@ -144,6 +144,15 @@ pub struct Usage {
 }
 
 impl Settings {
+    /// How much silence makes its vehicles stale and offline.
+    #[must_use]
+    pub const fn silence(&self) -> Silence {
+        Silence {
+            stale_after_seconds: self.stale_after_seconds,
+            offline_after_seconds: self.offline_after_seconds,
+        }
+    }
+
     /// The settings of a new organization.
     #[must_use]
     pub fn starting() -> Self {

@@ -45,6 +45,9 @@ pub const fn of_record(kind: RecordKind) -> &'static str {
         RecordKind::Refuel => "fuel.refuel",
         RecordKind::Drain => "fuel.drain",
         RecordKind::Overspeed => "vehicle.overspeed",
+        RecordKind::Online => "connection.online",
+        RecordKind::Stale => "connection.stale",
+        RecordKind::Offline => "connection.offline",
     }
 }
 

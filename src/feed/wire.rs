@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use waypost_actors::live::{LiveFuel, VehicleNow};
-use waypost_actors::model::{Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId};
-use waypost_actors::tracking::VehicleState;
+use waypost_actors::model::{Connection, Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId};
 use waypost_actors::watch::{PositionBatch, ProvisionalPosition, VehicleUpdate};
 
 use super::changes::{Known, VehicleChange};
@@ -34,6 +33,9 @@ struct VehicleOut<'a> {
     motion: Option<Motion>,
     /// Whether the state is committed.
     durable: bool,
+    /// Whether it is heard of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<Connection>,
     /// Up to when its timeline stands; absent while that is nowhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     settled_through: Option<Timestamp>,
@@ -45,19 +47,20 @@ struct VehicleOut<'a> {
     fuel: Option<LiveFuel>,
 }
 
-/// A vehicle's JSON, by its provisional position or else its committed state, which stands up to an instant.
+/// A vehicle's JSON, by its provisional position or else its committed state.
 fn vehicle(
     (vehicle_id, organization_id): (VehicleId, OrganizationId),
-    committed: Option<(&VehicleState, Option<Timestamp>)>,
+    committed: Option<&VehicleNow>,
     seen: Option<&ProvisionalPosition>,
     sees: Sees,
 ) -> String {
-    let (position, motion, fuel, settled) = match (seen, committed) {
-        (Some(seen), _) => (seen.fix(), seen.motion(), seen.fuel(), seen.settled_through),
-        (None, Some((state, settled))) => {
-            (state.last.as_ref(), state.trail.motion, LiveFuel::of(vehicle_id, state), settled)
+    let (position, motion, fuel, settled, heard) = match (seen, committed) {
+        (Some(seen), _) => (seen.fix(), seen.motion(), seen.fuel(), seen.settled_through, Connection::Online),
+        (None, Some(VehicleNow { state, settled_through, connection })) => {
+            let fuel = LiveFuel::of(vehicle_id, state);
+            (state.last.as_ref(), state.trail.motion, fuel, *settled_through, *connection)
         }
-        (None, None) => (None, Motion::default(), None, None),
+        (None, None) => (None, Motion::default(), None, None, Connection::Offline),
     };
     let without_fuel = position.filter(|fix| fix.has_fuel() && !sees.fuel);
     let without_fuel = without_fuel.map(|fix| Fix { fuel: None, fuel_cumulative: None, ..*fix });
@@ -68,17 +71,17 @@ fn vehicle(
         position: sees.positions.then_some(without_fuel.as_ref().or(position)),
         motion: sees.positions.then_some(motion),
         durable: seen.is_none_or(ProvisionalPosition::is_stored),
+        state: sees.positions.then_some(heard),
         settled_through: settled.filter(|_| sees.positions),
-        geofence_ids: committed.map(|(state, _)| state.open_stays().map(|stay| stay.geofence_id).collect()),
+        geofence_ids: committed.map(|now| now.state.open_stays().map(|stay| stay.geofence_id).collect()),
         fuel: fuel.filter(|_| sees.fuel),
     })
 }
 
 /// The JSON of a vehicle of a snapshot.
 pub(super) fn known(known: &Known, sees: Sees) -> String {
-    let VehicleNow { state, settled_through } = &known.now;
     let ids = (known.vehicle_id, known.organization_id);
-    vehicle(ids, Some((state, *settled_through)), known.provisional.as_deref(), sees)
+    vehicle(ids, Some(&known.now), known.provisional.as_deref(), sees)
 }
 
 /// The JSON of a vehicle's provisional position, for recipients that may see all of it.
@@ -95,15 +98,14 @@ fn change(change: &VehicleChange, sees: Sees) -> Cow<'_, str> {
         VehicleChange::Committed(update) => (Some(update), None),
         VehicleChange::Both(update, provisional) => (Some(update), Some(&**provisional)),
     };
-    vehicle(change.of(), update.map(|update| (&*update.state, update.settled_through)), provisional, sees)
-        .into()
+    vehicle(change.of(), update.map(|update| update.now()).as_ref(), provisional, sees).into()
 }
 
 /// The JSON of a vehicle's committed state, for recipients that may see all of it.
 fn committed(update: &VehicleUpdate) -> &str {
     update.encoded(|update| {
         let ids = (update.vehicle_id, update.organization_id);
-        vehicle(ids, Some((&update.state, update.settled_through)), None, ALL)
+        vehicle(ids, Some(&update.now()), None, ALL)
     })
 }
 

@@ -11,14 +11,14 @@ use super::request::{InOrganization, Shared, SignedCaller};
 use crate::domain::event::{EventFilter, EventOrder};
 use crate::ops::events as ops;
 
-/// List what happened: entries, exits, dwells, refuels, drains and times over a limit of speed, each in the form of its
-/// kind. Refuels and drains are there for who may read fuel. `sort=sequence` is a feed: commit order, every status;
+/// List what happened: entries, exits, dwells, refuels, drains, times over a limit of speed, and who is heard of again or not any more,
+/// each in the form of its kind. Refuels and drains are there for who may read fuel. `sort=sequence` is a feed: commit order, every status;
 /// send the last `endCursor` as `after` and miss nothing.
 #[utoipa::path(get, path = "/v1/events", operation_id = "list_all_events", tag = "events",
     params(("type" = Option<Vec<RecordKind>>, Query, description = "Default: every one that the caller may read"),
         ("vehicleId" = Option<Vec<VehicleId>>, Query), ("driverId" = Option<Vec<DriverId>>, Query),
         ("geofenceId" = Option<Vec<GeofenceId>>, Query,
-            description = "The fence crossed, or the one whose limit it is; no refuels and drains"),
+            description = "The fence crossed, or the one whose limit it is; nothing else"),
         ("from" = Option<Timestamp>, Query, description = "Happened or began from here, inclusive"),
         ("to" = Option<Timestamp>, Query, description = "Happened or began up to here, exclusive"),
         ("status" = Option<Vec<EventStatus>>, Query, description = "Default: active; in the feed: every one"),

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{KnownFormat, Object, OneOf, Schema, SchemaFormat, Type};
 use waypost_actors::live::LiveError;
-use waypost_actors::model::{GeofenceId, Motion, VehicleId};
+use waypost_actors::model::{Connection, GeofenceId, Motion, VehicleId};
 
 use super::answer::{self, Answer, SliceOf};
 use super::body;
@@ -20,7 +20,6 @@ use super::vehicles::live_filter;
 use crate::domain::field::FieldError;
 use crate::ingest::protocol::MAX_ITEMS;
 use crate::ingest::{Intake, Rejected, decode};
-use crate::ops::live_view::Connection;
 use crate::ops::positions::{self as ops, VehiclePosition};
 
 /// Seconds after which fixes may be sent again while the store is away.

@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
 use utoipa::ToSchema;
-use waypost_actors::model::{DriverId, GeofenceId, Motion, Timestamp, VehicleId};
+use waypost_actors::model::{Connection, DriverId, GeofenceId, Motion, Timestamp, VehicleId};
 
 use super::answer::{self, Answer, PageOf};
 use super::code::Code;
@@ -17,7 +17,7 @@ use crate::domain::body::Params;
 use crate::domain::paging::{Page, SortKey};
 use crate::domain::vehicle::{CreateVehicle, Vehicle, VehicleCategory, VehicleIn, VehicleStatus};
 use crate::ops::live_filter::LiveFilter;
-use crate::ops::live_view::{Connection, LiveVehicle};
+use crate::ops::live_view::LiveVehicle;
 use crate::ops::scoped::Scoped;
 use crate::ops::vehicles::{self as ops, NewTracker};
 
@@ -63,7 +63,7 @@ pub(super) async fn shown(
     let mut drivers = ops::drivers_of(context, caller, scope, &ids, at).await?;
     let live = match with {
         Shown::Plain => Vec::new(),
-        Shown::Live => ops::live_vehicles(context, caller, scope, ids).await?,
+        Shown::Live => ops::live_vehicles(context, caller, ids).await?,
         Shown::AsOf(at) => ops::past_vehicles(context, caller, scope, &ids, at).await?,
     };
     let mut live = live.into_iter();

@@ -251,6 +251,9 @@ impl<'a> Change<'a> {
         before: Option<Value>,
         after: Option<Value>,
     ) -> Result<Recorded, OpError> {
+        if T::RESOURCE == AuditResource::Organization {
+            self.after.organizations.push(OrganizationId(what.audit_id()));
+        }
         let owner = what.owner(self.scope.map(|scope| scope.organization_id()));
         let entry = AuditEntry { before, after, ..self.entry(T::RESOURCE, what.audit_id(), owner, action) };
         self.keep(&entry).await?;

@@ -5,11 +5,10 @@ use std::collections::HashMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 use waypost_actors::live::InsideView;
-use waypost_actors::model::{Cause, GeofenceId, Place, Timestamp, VehicleId};
+use waypost_actors::model::{Cause, Connection, GeofenceId, Place, Timestamp, VehicleId};
 
 use super::error::OpError;
 use super::listing::Listing;
-use super::live_view::{Connection, connection, silent_for};
 use super::own_organization::settings_of;
 use super::scoped::Scoped;
 use super::{geofences, vehicles};
@@ -62,7 +61,6 @@ pub async fn vehicles_inside(
     let purpose = format!("inside {geofence} {}", scope.organization_id());
     let listing = Listing::new(context, purpose, request);
     let after = listing.after()?;
-    let settings = settings_of(context, &scope).await?;
     let mut inside = context.live.inside(geofence).await?;
     let as_of = context.clock.now();
     inside.sort_by_key(place);
@@ -77,7 +75,7 @@ pub async fn vehicles_inside(
             entered_at: view.held.entered_at,
             duration_seconds: as_of.seconds_since(view.held.entered_at).max(0.0),
             position: view.fix.place,
-            state: connection(&view.fix, &settings, as_of),
+            state: view.connection,
             cause: view.held.cause,
             driver: drivers.remove(&view.vehicle_id),
         })
@@ -102,7 +100,7 @@ pub async fn vehicles_inside_at(
     let purpose = format!("inside {geofence} {} {}", at.as_micros(), scope.organization_id());
     let listing = Listing::new(context, purpose, request);
     let after = listing.after()?;
-    let settings = settings_of(context, &scope).await?;
+    let silence = settings_of(context, &scope).await?.silence();
     let inside = visit::inside_at(&context.db, &scope, geofence, at, after, listing.limit()).await?;
     let slice = listing.slice(inside, |was| (was.entered_at, was.vehicle_id))?;
     let ids: Vec<VehicleId> = slice.items.iter().map(|was| was.vehicle_id).collect();
@@ -118,7 +116,7 @@ pub async fn vehicles_inside_at(
             entered_at: was.entered_at,
             duration_seconds: at.seconds_since(was.entered_at),
             position,
-            state: silent_for(at.seconds_since(seen_at), &settings),
+            state: silence.makes(at.seconds_since(seen_at)),
             cause: was.cause,
             driver: drivers.remove(&was.vehicle_id),
         })

@@ -3,16 +3,12 @@
 use std::collections::HashMap;
 
 use waypost_actors::live::VehicleNow;
-use waypost_actors::model::{GeofenceId, Motion, Timestamp, VehicleId};
-use waypost_actors::tracking::VehicleState;
+use waypost_actors::model::{Connection, GeofenceId, Motion, VehicleId};
 
 use super::error::OpError;
-use super::live_view::{Connection, connection};
-use super::own_organization::settings_of;
 use crate::auth::{Action, Caller, OrgScope};
 use crate::context::Context;
 use crate::domain::bounding_box;
-use crate::domain::organization_settings::Settings;
 
 /// What vehicles must be like now. A member without values asks for nothing.
 #[derive(Clone, Debug, Default)]
@@ -30,8 +26,6 @@ pub struct LiveFilter {
 /// The vehicles of an organization as the live core knows them now.
 pub(super) struct Fleet {
     vehicles: HashMap<VehicleId, VehicleNow>,
-    pub(super) settings: Settings,
-    pub(super) now: Timestamp,
 }
 
 impl LiveFilter {
@@ -55,36 +49,34 @@ impl LiveFilter {
         Ok(())
     }
 
-    fn accepts(&self, state: &VehicleState, settings: &Settings, now: Timestamp) -> bool {
+    fn accepts(&self, VehicleNow { state, connection, .. }: &VehicleNow) -> bool {
         let is_inside = |fence: &GeofenceId| state.open_stays().any(|stay| stay.geofence_id == *fence);
         let is_within = |bbox| state.last.is_some_and(|fix| bounding_box::holds(bbox, fix.place));
-        let heard = || state.last.map_or(Connection::Offline, |fix| connection(&fix, settings, now));
         (self.geofence_ids.is_empty() || self.geofence_ids.iter().any(is_inside))
             && self.bbox.is_none_or(is_within)
             && (self.motions.is_empty() || self.motions.contains(&state.trail.motion))
-            && (self.states.is_empty() || self.states.contains(&heard()))
+            && (self.states.is_empty() || self.states.contains(connection))
     }
 }
 
 impl Fleet {
     /// The fleet now.
     pub(super) async fn of(context: &Context, scope: &OrgScope) -> Result<Self, OpError> {
-        let settings = settings_of(context, scope).await?;
         let vehicles = context.live.fleet(scope.organization_id()).await?.into_iter().collect();
-        Ok(Self { vehicles, settings, now: context.clock.now() })
+        Ok(Self { vehicles })
     }
 
     /// The vehicles that are as a filter asks, in no order.
     pub(super) fn accepted(&self, filter: &LiveFilter) -> impl Iterator<Item = (VehicleId, &VehicleNow)> {
         let all = self.vehicles.iter().map(|(vehicle, now)| (*vehicle, now));
-        all.filter(|(_, now)| filter.accepts(&now.state, &self.settings, self.now))
+        all.filter(|(_, now)| filter.accepts(now))
     }
 
     /// Whether a vehicle is as a filter asks. One that the core does not know never reported.
     pub(super) fn accepts(&self, vehicle: VehicleId, filter: &LiveFilter) -> bool {
         match self.vehicles.get(&vehicle) {
-            Some(now) => filter.accepts(&now.state, &self.settings, self.now),
-            None => filter.accepts(&VehicleState::default(), &self.settings, self.now),
+            Some(now) => filter.accepts(now),
+            None => filter.accepts(&VehicleNow::never()),
         }
     }
 }

@@ -3,25 +3,12 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 use waypost_actors::live::{HeldFence, LiveFuel, VehicleView};
-use waypost_actors::model::{Fix, GeofenceId, Motion, Place, Timestamp, VisitId};
+use waypost_actors::model::{Connection, Fix, GeofenceId, Motion, Place, Timestamp, VisitId};
 use waypost_actors::tracking::MOVING_KMH;
 
 use crate::auth::Sees;
 use crate::domain::organization_settings::Settings;
-use crate::domain::words::words;
 use crate::store::visit::Held;
-
-words!(
-    /// Whether a vehicle is heard of.
-    Connection {
-        /// It is.
-        Online = "online",
-        /// Not for `staleAfterSeconds`.
-        Stale = "stale",
-        /// Not for `offlineAfterSeconds`, or never.
-        Offline = "offline",
-    }
-);
 
 /// A geofence a vehicle is in.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
@@ -67,7 +54,7 @@ pub struct LiveVehicle {
     /// Everything recorded up to then is judged, and no correction waits: what is in the log by then changes no more,
     /// unless more data of that time arrives. Goes back when it does. Null while there is no position.
     pub settled_through: Option<Timestamp>,
-    /// Whether it is heard of.
+    /// Whether it is heard of, as the records of its connection tell.
     pub state: Connection,
     /// Whether it moves, as of its newest fix.
     pub motion: Motion,
@@ -79,8 +66,8 @@ pub struct LiveVehicle {
 impl LiveVehicle {
     /// The live core's view in the client's form; a vehicle it knows nothing of is offline.
     #[must_use]
-    pub fn of(view: Option<VehicleView>, sees: Sees, settings: &Settings, now: Timestamp) -> Self {
-        let view = view.unwrap_or_default();
+    pub fn of(view: Option<VehicleView>, sees: Sees) -> Self {
+        let view = view.unwrap_or_else(VehicleView::never);
         let fix = view.fix;
         Self {
             position: fix.map(|fix| fix.place),
@@ -94,7 +81,7 @@ impl LiveVehicle {
             last_fix_at: fix.map(|fix| fix.recorded_at),
             received_at: fix.map(|fix| fix.received_at),
             settled_through: view.settled_through,
-            state: fix.map_or(Connection::Offline, |fix| connection(&fix, settings, now)),
+            state: view.connection,
             motion: view.motion,
             fuel: view.fuel.filter(|_| sees.fuel),
         }
@@ -117,12 +104,13 @@ impl LiveVehicle {
             Some(_) => Motion::Stopped,
             None => Motion::Unknown,
         };
-        let view = VehicleView { fix, motion, ..VehicleView::default() };
+        let view = VehicleView { fix, motion, ..VehicleView::never() };
         Self {
             geofences: sees.occupancy.then_some(geofences),
-            state: fix
-                .map_or(Connection::Offline, |fix| silent_for(at.seconds_since(fix.recorded_at), settings)),
-            ..Self::of(Some(view), sees, settings, at)
+            state: fix.map_or(Connection::Offline, |fix| {
+                settings.silence().makes(at.seconds_since(fix.recorded_at))
+            }),
+            ..Self::of(Some(view), sees)
         }
     }
 }
@@ -136,48 +124,5 @@ impl From<&Held> for LiveGeofence {
 impl From<&HeldFence> for LiveGeofence {
     fn from(held: &HeldFence) -> Self {
         Self { geofence_id: held.geofence_id, visit_id: held.visit_id, entered_at: held.entered_at }
-    }
-}
-
-/// The connection state of a vehicle, by when its newest fix arrived: a tracker that resends an old track is online
-/// nevertheless.
-#[must_use]
-pub fn connection(newest: &Fix, settings: &Settings, now: Timestamp) -> Connection {
-    silent_for(now.seconds_since(newest.received_at), settings)
-}
-
-/// The connection state of a vehicle that has been silent for `silent` seconds.
-pub(super) fn silent_for(silent: f64, settings: &Settings) -> Connection {
-    if silent >= settings.offline_after_seconds as f64 {
-        Connection::Offline
-    } else if silent >= settings.stale_after_seconds as f64 {
-        Connection::Stale
-    } else {
-        Connection::Online
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::auth::Caller;
-    use crate::domain::organization_settings::Settings;
-
-    #[test]
-    fn silence_makes_stale_then_offline() {
-        let settings = Settings::starting();
-        let all = Caller::console().sees();
-        let (heard, place) = (Timestamp::from_micros(0), Place::new(1.0, 2.0));
-        let view = VehicleView { fix: Some(Fix::new(heard, heard, place)), ..VehicleView::default() };
-        for (after, state) in [
-            (0.0, Connection::Online),
-            (299.9, Connection::Online),
-            (300.0, Connection::Stale),
-            (3600.0, Connection::Offline),
-        ] {
-            let live = LiveVehicle::of(Some(view.clone()), all, &settings, heard.plus_seconds(after));
-            assert_eq!((live.state, live.position), (state, Some(place)), "after {after} s");
-        }
-        assert_eq!(LiveVehicle::of(None, all, &settings, heard).state, Connection::Offline);
     }
 }

@@ -55,7 +55,7 @@ pub async fn list_newest(
     found.sort_unstable_by_key(|(vehicle, _)| *vehicle);
     let shown = |(vehicle_id, now)| {
         let view = Some(VehicleView::of(vehicle_id, now));
-        Some(VehiclePosition { vehicle_id, live: LiveVehicle::of(view, sees, &fleet.settings, fleet.now) })
+        Some(VehiclePosition { vehicle_id, live: LiveVehicle::of(view, sees) })
     };
     Ok(listing.slice(found, |(vehicle, _)| *vehicle)?.filter_map(shown))
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 use waypost_actors::live::LiveError;
-use waypost_actors::model::{Fence, GeofenceId, Timestamp, TrackerId, Vehicle, VehicleId};
+use waypost_actors::model::{Fence, GeofenceId, OrganizationId, Timestamp, TrackerId, Vehicle, VehicleId};
 
 use super::error::OpError;
 use crate::auth::OrgScope;
@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::domain::tracker::TrackerConfig;
 use crate::sessions::Sessions;
 use crate::store::sql::{SqlError, Tx};
-use crate::store::{calibration, geofence, out_of_service, tracker, vehicle};
+use crate::store::{calibration, geofence, organization, out_of_service, tracker, vehicle};
 
 /// Pause between two attempts to read what is stored.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -57,6 +57,8 @@ type TellSessions = Box<dyn FnOnce(&Sessions) + Send>;
 pub(super) struct AfterCommit {
     /// Changes wait for their numbers.
     pub(super) logs_changes: bool,
+    /// Organizations whose settings may have changed.
+    pub(super) organizations: Vec<OrganizationId>,
     /// Letters were put into the outbox.
     pub(super) wakes_post: bool,
     /// Messages to open sockets, such as that they must end; sent in this order.
@@ -121,11 +123,25 @@ pub(super) async fn commit(
                 answer(Err(error.into()));
             }
         }
+        for organization in &after.organizations {
+            if let Err(error) = tell_silence(&context, *organization).await {
+                answer(Err(error));
+            }
+        }
         after.run(&context);
         answer(Ok(()));
         drop(place);
     });
     result.await.unwrap_or_else(|_| Err(OpError::Internal("a change was not seen through".into())))
+}
+
+/// Tells the live core how much silence counts in an organization.
+async fn tell_silence(context: &Context, organization: OrganizationId) -> Result<(), OpError> {
+    let _turn = context.keyed_lock.lock(organization.0).await;
+    for (organization, silence) in organization::silences(&context.db, Some(organization)).await? {
+        context.live.put_silence(organization, silence).await?;
+    }
+    Ok(())
 }
 
 async fn read(

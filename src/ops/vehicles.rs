@@ -175,14 +175,12 @@ pub async fn drivers_of(
 pub async fn live_vehicles(
     context: &Context,
     caller: &Caller,
-    scope: &OrgScope,
     ids: impl IntoIterator<Item = VehicleId>,
 ) -> Result<Vec<LiveVehicle>, OpError> {
     caller.may(Action::ReadLivePositions)?;
-    let settings = settings_of(context, scope).await?;
     let views = try_join_all(ids.into_iter().map(|id| context.live.vehicle(id))).await?;
-    let (now, sees) = (context.clock.now(), caller.sees());
-    Ok(views.into_iter().map(|view| LiveVehicle::of(view, sees, &settings, now)).collect())
+    let sees = caller.sees();
+    Ok(views.into_iter().map(|view| LiveVehicle::of(view, sees)).collect())
 }
 
 /// Where some vehicles were at a past instant, as far as the caller may see it, by what is stored today: late data counts.

@@ -2,7 +2,7 @@
 
 use sqlx::types::Json;
 use uuid::Uuid;
-use waypost_actors::model::{OrganizationId, Timestamp};
+use waypost_actors::model::{OrganizationId, Silence, Timestamp};
 
 use super::filters::updated_after;
 use super::page::{Columns, List};
@@ -95,6 +95,37 @@ impl From<UsageRow> for Usage {
     fn from(UsageRow { vehicles, drivers, users, geofences }: UsageRow) -> Self {
         Self { vehicles, drivers, users, geofences }
     }
+}
+
+/// What settings say of silence; nothing, where they are not whole.
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredSilence {
+    stale_after_seconds: Option<i64>,
+    offline_after_seconds: Option<i64>,
+}
+
+impl StoredSilence {
+    const fn silence(&self) -> Option<Silence> {
+        let (Some(stale_after_seconds), Some(offline_after_seconds)) =
+            (self.stale_after_seconds, self.offline_after_seconds)
+        else {
+            return None;
+        };
+        Some(Silence { stale_after_seconds, offline_after_seconds })
+    }
+}
+
+/// How much silence counts in each organization; in this one, if one is named.
+pub async fn silences(db: &Db, only: Option<OrganizationId>) -> Result<Vec<(OrganizationId, Silence)>> {
+    let stmt = db.read().sql("select id, settings from organization ");
+    let stmt = match only {
+        Some(id) => stmt.push("where id = ").push_bind(id.0),
+        None => stmt,
+    };
+    let rows: Vec<(Uuid, Json<StoredSilence>)> = stmt.all().await?;
+    let silence = |(id, Json(stored)): (Uuid, Json<StoredSilence>)| Some((id.into(), stored.silence()?));
+    Ok(rows.into_iter().filter_map(silence).collect())
 }
 
 macro_rules! columns {

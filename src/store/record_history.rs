@@ -13,10 +13,11 @@ use crate::domain::event::{EventFilter, EventOrder};
 use crate::domain::paging::After;
 
 /// Kinds that few of all records have, with the condition of their partial index.
-const FEW: [(&[RecordKind], &str); 3] = [
+const FEW: [(&[RecordKind], &str); 4] = [
     (&RecordKind::FUEL, " and e.kind in ('refuel', 'drain')"),
     (&[RecordKind::Dwell], " and e.kind = 'dwell'"),
     (&[RecordKind::Overspeed], " and e.kind = 'overspeed'"),
+    (&RecordKind::CONNECTION, " and e.kind in ('online', 'stale', 'offline')"),
 ];
 
 /// A record.

@@ -8,8 +8,10 @@ use serde_json::value::RawValue;
 use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::fuel::FuelEventKind;
-use waypost_actors::model::{Cause, EventFix, EventKind, EventStatus, Origin, Place};
-use waypost_actors::tracking::{Detail, GeofenceDetail, OverspeedDetail, Record, RecordKind};
+use waypost_actors::model::{Cause, Connection, EventFix, EventKind, EventStatus, Origin, Place};
+use waypost_actors::tracking::{
+    ConnectionDetail, Detail, GeofenceDetail, OverspeedDetail, Record, RecordKind,
+};
 
 use super::rows::{Column, Insert};
 use super::time::Time;
@@ -119,6 +121,9 @@ impl RecordRow {
             RecordKind::Refuel => Ok(Detail::Fuel(FuelEventKind::Refuel, required("detail", self.json()?)?)),
             RecordKind::Drain => Ok(Detail::Fuel(FuelEventKind::Drain, required("detail", self.json()?)?)),
             RecordKind::Overspeed => self.overspeed(),
+            RecordKind::Online => self.connection(Connection::Online),
+            RecordKind::Stale => self.connection(Connection::Stale),
+            RecordKind::Offline => self.connection(Connection::Offline),
         }
     }
 
@@ -146,6 +151,10 @@ impl RecordRow {
         }))
     }
 
+    fn connection(&self, state: Connection) -> Result<Detail, sqlx::Error> {
+        Ok(Detail::Connection(ConnectionDetail { state, ..required("detail", self.json()?)? }))
+    }
+
     fn fix(&self) -> Result<EventFix, sqlx::Error> {
         Ok(EventFix {
             recorded_at: required("fix_recorded_at", self.fix_recorded_at)?.into(),
@@ -168,6 +177,7 @@ fn detail(record: &Record) -> Option<String> {
         Detail::Geofence(detail) => serde_json::to_string(detail.analytics.as_ref()?),
         Detail::Fuel(_, detail) => serde_json::to_string(detail),
         Detail::Overspeed(detail) => serde_json::to_string(detail),
+        Detail::Connection(detail) => serde_json::to_string(detail),
     };
     Some(text.expect("numbers by names that are texts"))
 }

@@ -63,6 +63,7 @@ async fn read_seeds(db: &Db, stmt: Stmt<'_>) -> Result<Vec<(VehicleSeed, i64)>> 
             state: state.map(|PackedState(state)| state).unwrap_or_default(),
             is_removed: deleted_at.is_some(),
             dirty_from: dirty.map(Into::into),
+            connection: None,
         };
         (seed, log_number)
     };

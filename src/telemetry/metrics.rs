@@ -188,6 +188,11 @@ fn commits(page: &mut Page<'_>, of: &Figures) -> fmt::Result {
         "When the newest committed fix arrived; 0: none yet",
         newest,
     )?;
+    page.counter(
+        "waypost_connection_looks",
+        "Looks for vehicles that became silent",
+        of.connection_looks.get(),
+    )?;
     let waiting = of.corrections_waiting.get() as f64;
     page.gauge("waypost_corrections_waiting", "Vehicles that await a correction of late data", waiting)
 }

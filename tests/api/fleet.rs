@@ -67,10 +67,14 @@ fn a_whole_fleet_reports_on_one_socket() {
         );
         for (vehicle, at) in [(one, "2026-05-01T11:01:00.000Z"), (two, "2026-05-01T11:06:00.000Z")] {
             let found = app.get(&format!("/v1/vehicles/{vehicle}"), &own.viewer).await.ok(200);
-            assert_eq!(found["live"]["lastFixAt"], at);
+            assert_eq!(
+                (&found["live"]["lastFixAt"], &found["live"]["settledThrough"]),
+                (&json!(at), &json!(at))
+            );
         }
         let found = app.get(&format!("/v1/vehicles/{foreign}"), &other.viewer).await.ok(200);
         assert_eq!(found["live"].get("lastFixAt").filter(|at| !at.is_null()), None);
+        assert_eq!(found["live"]["settledThrough"], Value::Null);
         app
     });
 }

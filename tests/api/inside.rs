@@ -1,6 +1,9 @@
 //! Which vehicles are inside a geofence, with real fixes through the live core.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use waypost_test_support::eventually;
 
 use crate::harness::{App, circle, text, with_app};
 
@@ -54,7 +57,11 @@ fn vehicles_inside_are_listed_by_entry_and_leave() {
         assert_eq!(live["live"]["geofences"][0]["geofenceId"], fence["id"]);
         assert_eq!(live["live"]["speedKmh"], 36.0);
         app.pass(300);
-        assert_eq!(app.get(&path, &org.viewer).await.ok(200)["data"][0]["state"], "stale");
+        // The wheel looks once a second.
+        eventually(Duration::from_secs(60), async || {
+            app.get(&path, &org.viewer).await.ok(200)["data"][0]["state"] == "stale"
+        })
+        .await;
         app
     });
 }

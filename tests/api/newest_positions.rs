@@ -1,5 +1,7 @@
 //! Where all vehicles are now: the list of newest positions, and the same filters on the list of vehicles.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use waypost_test_support::eventually;
 
@@ -43,6 +45,12 @@ fn both_lists_answer_the_same_filters() {
         let silent = json!({ "name": "silent" });
         let silent = text(&app.post("/v1/vehicles", &org.org_admin, silent).await.ok(201)["id"]);
         bus(&app, &other, "foreign", 30.27).await;
+        // The wheel looks once a second.
+        eventually(Duration::from_secs(60), async || {
+            let found = app.get("/v1/positions?state=stale", &org.viewer).await.ok(200);
+            !found["data"].as_array().unwrap().is_empty()
+        })
+        .await;
         let asked = async |query: &str| {
             let get = async |path: &str| app.get(&format!("{path}?{query}"), &org.viewer).await.ok(200);
             let (positions, vehicles) = (get("/v1/positions").await, get("/v1/vehicles").await);

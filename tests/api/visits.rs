@@ -116,6 +116,7 @@ fn an_open_visit_runs_on_until_its_vehicle_leaves() {
         let visits = fleet.visits(&app, "open=true").await;
         let [visit] = &visits[..] else { panic!("{visits:?}") };
         assert_eq!((&visit["asOf"], &visit["open"]), (&json!("2026-05-01T11:06:00.000Z"), &json!(true)));
+        assert_eq!(visit["settledThrough"], visit["asOf"]);
         assert_eq!((visit.get("exitedAt"), visit.get("exit")), (None, None));
         assert_eq!(
             (&visit["analytics"]["stoppedSeconds"], &visit["analytics"]["stops"]),

@@ -7,6 +7,7 @@ mod answers;
 mod away;
 mod bad_input;
 mod clock;
+mod connections;
 mod devices;
 mod doctor;
 mod export;

@@ -208,7 +208,7 @@ async fn marks_are_kept_in_the_batchs_order(store: TestStore) {
     let committed = commit(&track, vec![late(50), late(70)]).await;
     assert_eq!((committed[1].is_dirty(), marked(&store).await), (true, Some(mark(50, 70))));
     assert!(track.seeds().await.expect("read").vehicles[0].dirty_from.is_some());
-    assert_eq!(track.reread(&[VEHICLE], 1).await.expect("read").dirty, [VEHICLE]);
+    assert_eq!(track.reread(&[VEHICLE], 1).await.expect("read").dirty, [(VEHICLE, mark(50, 70).from)]);
     // What a correction leaves replaces everything before it, in its own batch too.
     let committed = commit(&track, vec![late(10), left(Some(mark(60, 70)))]).await;
     assert_eq!((committed[0].is_dirty(), marked(&store).await), (true, Some(mark(60, 70))));

@@ -54,7 +54,7 @@ async fn a_start_finds_states_that_were_never_stored(store: TestStore) {
         assert_eq!(track.reread(&[VEHICLE], 1).await.expect("read").states, [(VEHICLE, bus.state.clone())]);
         let (next, vehicles) = start(&store).await;
         assert_eq!(vehicles[0].state, bus.state);
-        assert!(!vehicles[0].dirty_from.is_some());
+        assert!(vehicles[0].dirty_from.is_none());
         assert_eq!(next.reread(&[VEHICLE], 1).await.expect("read").states, [(VEHICLE, bus.state.clone())]);
         track = next;
     }

@@ -5,6 +5,7 @@ mod backup;
 mod cache;
 mod changes;
 mod chunks;
+mod connections;
 mod corrections;
 mod driven;
 mod driver_at;

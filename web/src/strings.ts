@@ -105,6 +105,7 @@ export const strings = {
     muted: "Muted",
     unmute: (fence: string) => `Unmute ${fence}`,
     stay: (time: string) => `for ${time}`,
+    heard: { online: "is heard of again", stale: "has not been heard of for a while", offline: "is offline" },
     overspeed: "drove",
     insteadOf: (limit: string, fence?: string | null) => (fence ? `in ${fence}, where ${limit} is allowed` : `where ${limit} is allowed`),
     goesOn: "still too fast",

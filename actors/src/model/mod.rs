@@ -5,6 +5,7 @@
 
 mod analytics;
 mod change;
+mod connection;
 mod event;
 mod fence;
 mod fix;
@@ -15,6 +16,7 @@ mod vehicle;
 
 pub use analytics::{Analytics, Motion};
 pub use change::{Change, ChangeKind, ChangedResource};
+pub use connection::{Connection, Silence};
 pub use event::{Cause, Event, EventFix, EventKind, EventStatus, Origin};
 pub use fence::{Circle, Fence, FenceVersion, MultiPolygon, Polygon, Ring, Rules, ShapeSpec};
 pub use fix::{Fix, FuelReading, Merged, Place};

@@ -60,7 +60,9 @@ pub fn diff(stored: &[Record], correction: &Correction) -> Difference {
 fn retractions(stored: &[Record], correction: &Correction) -> Vec<Record> {
     let holds: HashSet<EventId> = correction.records.iter().map(|record| record.id).collect();
     let is_gone = |record: &&Record| {
-        let in_part = record.status == EventStatus::Active && correction.covers(record.confirmed_at);
+        // What the server's clock made is none of a correction's business.
+        let is_judged = record.status == EventStatus::Active && record.connection().is_none();
+        let in_part = is_judged && correction.covers(record.confirmed_at);
         in_part && !holds.contains(&record.id)
     };
     let mut gone: Vec<&Record> = stored.iter().filter(is_gone).collect();

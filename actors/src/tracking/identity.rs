@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::model::{EventId, EventKind, GeofenceId, Timestamp, VehicleId, VisitId};
+use crate::model::{Connection, EventId, EventKind, GeofenceId, Timestamp, VehicleId, VisitId};
 
 /// What identifies a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,11 @@ pub(super) fn visit_id(vehicle: VehicleId, fence: GeofenceId, anchor: Anchor) ->
 /// The id of the episode over a limit that began with this fix.
 pub(super) fn overspeed_id(vehicle: VehicleId, since: Timestamp) -> EventId {
     EventId(derive(vehicle, GeofenceId(Uuid::nil()), "overspeed", Anchor::Fix(since)))
+}
+
+/// The id of what a vehicle came to be by the silence that began at an instant, or by its end.
+pub(super) fn connection_id(vehicle: VehicleId, state: Connection, silent_since: Timestamp) -> EventId {
+    EventId(derive(vehicle, GeofenceId(Uuid::nil()), state.as_str(), Anchor::Fix(silent_since)))
 }
 
 fn derive(vehicle: VehicleId, fence: GeofenceId, what: &str, anchor: Anchor) -> Uuid {

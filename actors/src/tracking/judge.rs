@@ -71,6 +71,8 @@ pub(super) fn in_order(records: &mut [Record]) {
         RecordKind::Entry => 1,
         RecordKind::Dwell => 2,
         RecordKind::Refuel | RecordKind::Drain | RecordKind::Overspeed => 4,
+        // Not of the timeline.
+        RecordKind::Online | RecordKind::Stale | RecordKind::Offline => 5,
     };
     let fence = |record: &Record| record.geofence().map(|detail| detail.geofence_id);
     records.sort_by_key(|record| (record.occurred_at, rank(record), fence(record)));

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::context::Context;
 use crate::fuel::{FuelEventKind, FuelMotion};
 use crate::model::{
-    Analytics, Cause, DriverId, EventFix, EventId, EventKind, EventStatus, GeofenceId, OrganizationId,
-    Origin, Place, Timestamp, VehicleId, VisitId,
+    Analytics, Cause, Connection, DriverId, EventFix, EventId, EventKind, EventStatus, GeofenceId,
+    OrganizationId, Origin, Place, Timestamp, VehicleId, VisitId,
 };
 
 words!(
@@ -28,6 +28,12 @@ words!(
         Drain = "drain",
         /// The vehicle went faster than it may.
         Overspeed = "overspeed",
+        /// The vehicle is heard of again.
+        Online = "online",
+        /// The vehicle was not heard of for `staleAfterSeconds`.
+        Stale = "stale",
+        /// The vehicle was not heard of for `offlineAfterSeconds`.
+        Offline = "offline",
     }
 );
 
@@ -36,6 +42,9 @@ impl RecordKind {
     pub const GEOFENCE: [Self; 3] = [Self::Entry, Self::Exit, Self::Dwell];
     /// The kinds of fuel events.
     pub const FUEL: [Self; 2] = [Self::Refuel, Self::Drain];
+
+    /// The kinds of changes of the connection.
+    pub const CONNECTION: [Self; 3] = [Self::Online, Self::Stale, Self::Offline];
 
     /// Whether it is about fuel, which needs a permission of its own.
     #[must_use]
@@ -50,6 +59,16 @@ impl From<EventKind> for RecordKind {
             EventKind::Entry => Self::Entry,
             EventKind::Exit => Self::Exit,
             EventKind::Dwell => Self::Dwell,
+        }
+    }
+}
+
+impl From<Connection> for RecordKind {
+    fn from(state: Connection) -> Self {
+        match state {
+            Connection::Online => Self::Online,
+            Connection::Stale => Self::Stale,
+            Connection::Offline => Self::Offline,
         }
     }
 }
@@ -108,6 +127,8 @@ pub enum Detail {
     Fuel(FuelEventKind, FuelDetail),
     /// A period over a speed limit.
     Overspeed(OverspeedDetail),
+    /// A change of its connection.
+    Connection(ConnectionDetail),
 }
 
 /// An entry, exit or dwell.
@@ -176,6 +197,21 @@ pub struct OverspeedDetail {
     pub duration_seconds: f64,
 }
 
+/// A change of a vehicle's connection, by the server's clock. Stored as it is, but without the state.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionDetail {
+    /// What it is from then on.
+    #[serde(skip, default = "nothing")]
+    pub state: Connection,
+    /// When it was heard last.
+    pub heard_at: Timestamp,
+}
+
+const fn nothing() -> Connection {
+    Connection::Online
+}
+
 impl Record {
     /// A record just found: active, unnumbered, and confirmed when it happened.
     pub(super) fn found(id: EventId, occurred_at: Timestamp, detail: Detail, context: &Context<'_>) -> Self {
@@ -206,6 +242,7 @@ impl Record {
             Detail::Geofence(detail) => detail.kind.into(),
             Detail::Fuel(kind, _) => (*kind).into(),
             Detail::Overspeed(_) => RecordKind::Overspeed,
+            Detail::Connection(detail) => detail.state.into(),
         }
     }
 
@@ -214,7 +251,16 @@ impl Record {
     pub fn geofence(&self) -> Option<&GeofenceDetail> {
         match &self.detail {
             Detail::Geofence(detail) => Some(detail),
-            Detail::Fuel(..) | Detail::Overspeed(_) => None,
+            Detail::Fuel(..) | Detail::Overspeed(_) | Detail::Connection(_) => None,
+        }
+    }
+
+    /// What it tells of the vehicle's connection.
+    #[must_use]
+    pub const fn connection(&self) -> Option<ConnectionDetail> {
+        match self.detail {
+            Detail::Connection(detail) => Some(detail),
+            _ => None,
         }
     }
 
@@ -225,6 +271,7 @@ impl Record {
             Detail::Geofence(detail) => is_it(detail.geofence_id),
             Detail::Fuel(_, detail) => detail.geofence_ids.iter().any(|fence| is_it(*fence)),
             Detail::Overspeed(detail) => detail.geofence_id.is_some_and(is_it),
+            Detail::Connection(_) => false,
         }
     }
 
@@ -234,7 +281,7 @@ impl Record {
         match &self.detail {
             Detail::Geofence(detail) => Some(detail.geofence_id),
             Detail::Overspeed(detail) => detail.geofence_id,
-            Detail::Fuel(..) => None,
+            Detail::Fuel(..) | Detail::Connection(_) => None,
         }
     }
 

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use super::record::{Detail, FuelDetail, GeofenceDetail, OverspeedDetail, Record};
+use super::record::{ConnectionDetail, Detail, FuelDetail, GeofenceDetail, OverspeedDetail, Record};
 use crate::fuel::{FuelEvent, FuelEventKind, FuelRecord};
 use crate::model::{
-    DriverId, Event, EventId, EventStatus, GeofenceId, OrganizationId, Origin, Place, Timestamp, VehicleId,
+    Connection, DriverId, Event, EventId, EventStatus, GeofenceId, OrganizationId, Origin, Place, Timestamp,
+    VehicleId,
 };
 
 /// A record of any kind. Its `type` tells the forms apart.
@@ -19,6 +20,8 @@ pub enum RecordView {
     Fuel(FuelRecord),
     /// A time over a limit of speed.
     Overspeed(OverspeedEvent),
+    /// A vehicle that is heard of again, or not any more.
+    Connection(ConnectionEvent),
 }
 
 words!(
@@ -84,13 +87,49 @@ pub struct OverspeedEvent {
     pub origin: Origin,
 }
 
+/// A vehicle that is heard of again, or not any more. By the server's clock: late data changes nothing of it. The first time that a
+/// vehicle is heard there is none, and none for silence while the server or its store was away.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ConnectionEvent {
+    /// A hash of vehicle, `type` and when the silence began, shaped as a UUIDv8.
+    pub id: EventId,
+    /// The place in the log, one order with all other events.
+    pub sequence: i64,
+    /// What the vehicle is from now on.
+    #[serde(rename = "type")]
+    pub kind: Connection,
+    /// Whether the record still holds: always `active`.
+    pub status: EventStatus,
+    /// Always 1.
+    pub revision: i64,
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// Which vehicle.
+    pub vehicle_id: VehicleId,
+    /// The vehicle's name.
+    pub vehicle_name: String,
+    /// When it came to be so: when it was heard, or when it had been silent for as long as the organization's settings say.
+    pub occurred_at: Timestamp,
+    /// When it was heard last.
+    pub heard_at: Timestamp,
+    /// Where it was last, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub location: Option<Place>,
+    /// The server's clock when it was found.
+    pub detected_at: Timestamp,
+    /// How the record came about: always `live`.
+    pub origin: Origin,
+}
+
 impl RecordView {
     /// The entry, exit or dwell that it is.
     #[must_use]
     pub fn geofence(self) -> Option<Event> {
         match self {
             Self::Geofence(event) => Some(event),
-            Self::Fuel(_) | Self::Overspeed(_) => None,
+            Self::Fuel(_) | Self::Overspeed(_) | Self::Connection(_) => None,
         }
     }
 
@@ -99,7 +138,7 @@ impl RecordView {
     pub fn fuel(self) -> Option<FuelRecord> {
         match self {
             Self::Fuel(record) => Some(record),
-            Self::Geofence(_) | Self::Overspeed(_) => None,
+            Self::Geofence(_) | Self::Overspeed(_) | Self::Connection(_) => None,
         }
     }
 }
@@ -110,6 +149,7 @@ impl From<&Record> for RecordView {
             Detail::Geofence(detail) => Self::Geofence(event(record, detail)),
             Detail::Fuel(kind, detail) => Self::Fuel(fuel_record(record, *kind, detail)),
             Detail::Overspeed(detail) => Self::Overspeed(overspeed_event(record, detail)),
+            Detail::Connection(detail) => Self::Connection(connection_event(record, *detail)),
         }
     }
 }
@@ -191,6 +231,24 @@ fn overspeed_event(record: &Record, detail: &OverspeedDetail) -> OverspeedEvent 
         distance_meters: detail.distance_meters,
         duration_seconds: detail.duration_seconds,
         location: record.location.unwrap_or_default(),
+        detected_at: record.detected_at,
+        origin: record.origin,
+    }
+}
+
+fn connection_event(record: &Record, detail: ConnectionDetail) -> ConnectionEvent {
+    ConnectionEvent {
+        id: record.id,
+        sequence: record.sequence,
+        kind: detail.state,
+        status: record.status,
+        revision: record.revision,
+        organization_id: record.organization_id,
+        vehicle_id: record.vehicle_id,
+        vehicle_name: record.vehicle_name.clone(),
+        occurred_at: record.occurred_at,
+        heard_at: detail.heard_at,
+        location: record.location,
         detected_at: record.detected_at,
         origin: record.origin,
     }

@@ -22,7 +22,7 @@ struct Reader {
 
 impl Reader {
     async fn of(world: &World) -> Self {
-        let watch = world.live.watch(Audience::Everyone).await.unwrap();
+        let watch = world.live.watch(Audience::Everyone).await.expect("the core runs");
         Self { watch, records: BTreeMap::new(), told: Vec::new(), changed: 0 }
     }
 
@@ -82,12 +82,13 @@ impl Reader {
 }
 
 async fn settled(world: &World) -> Option<Timestamp> {
-    world.live.vehicle(vehicle(1)).await.unwrap().unwrap().settled_through
+    let known = world.live.vehicle(vehicle(1)).await.expect("the core runs");
+    known.expect("a known vehicle").settled_through
 }
 
 async fn told(world: &World, reporter: &mut Reporter, reader: &mut Reader, fixes: &[Fix]) {
     fixes.iter().for_each(|fix| reader.sends(fix));
-    report(reporter, 1, fixes.to_vec()).await.unwrap();
+    report(reporter, 1, fixes.to_vec()).await.expect("the store answers");
     reader.reads(world.store.next_sequence()).await;
     reader.trusts(settled(world).await);
 }

@@ -6,14 +6,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 use waypost_actors::model::{
-    Change, Event, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId,
+    Connection, Event, Fence, Fix, GeofenceId, OrganizationId, Silence, Timestamp, Vehicle, VehicleId,
 };
-use waypost_actors::ports::{
-    Batch, Committed, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore, VehicleSeed,
-};
+use waypost_actors::ports::{Batch, Committed, RefusedFix, Seeds, Slice, StoreError, VehicleSeed};
 use waypost_actors::tracking::{Effects, Record, VehicleState};
 
 use crate::audit::audit;
@@ -22,35 +19,40 @@ use crate::ledger::geofence_events;
 use crate::ledger::{Ledger, key};
 
 #[derive(Default)]
-struct Books {
+pub(crate) struct Books {
     vehicles: Vec<Vehicle>,
     fences: Vec<Fence>,
     unsettled: Vec<(OrganizationId, GeofenceId, i64)>,
     removed: BTreeSet<VehicleId>,
-    ledgers: BTreeMap<VehicleId, Ledger>,
+    pub(crate) ledgers: BTreeMap<VehicleId, Ledger>,
     /// Every record as it was announced, superseded ones included.
-    log: Vec<Record>,
-    settled: Vec<(GeofenceId, i64)>,
+    pub(crate) log: Vec<Record>,
+    pub(crate) settled: Vec<(GeofenceId, i64)>,
+    silences: Vec<(OrganizationId, Silence)>,
+    /// Records of connections, as they are stored.
+    pub(crate) connections: Vec<Record>,
+    /// What happens to the next records of connections.
+    pub(crate) connection_faults: VecDeque<Fault>,
     came: Vec<Came>,
-    slices: usize,
-    slice_fixes: usize,
-    plan: VecDeque<Fault>,
-    away: bool,
-    taken_over: bool,
-    takes: Duration,
+    pub(crate) slices: usize,
+    pub(crate) slice_fixes: usize,
+    pub(crate) plan: VecDeque<Fault>,
+    pub(crate) away: bool,
+    pub(crate) taken_over: bool,
+    pub(crate) takes: Duration,
     wrong: Vec<String>,
     /// The fixes that are refused for good; `None`: all of them.
     poison: Option<Vec<Fix>>,
-    quarantined: Vec<RefusedFix>,
+    pub(crate) quarantined: Vec<RefusedFix>,
 }
 
 pub(crate) struct Store {
     books: Mutex<Books>,
-    open: watch::Sender<bool>,
-    slices_open: watch::Sender<bool>,
+    pub(crate) open: watch::Sender<bool>,
+    pub(crate) slices_open: watch::Sender<bool>,
 }
 
-fn away(why: &str) -> StoreError {
+pub(crate) fn away(why: &str) -> StoreError {
     StoreError::away(why)
 }
 
@@ -65,7 +67,7 @@ impl Store {
         }
     }
 
-    fn books(&self) -> MutexGuard<'_, Books> {
+    pub(crate) fn books(&self) -> MutexGuard<'_, Books> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -108,6 +110,21 @@ impl Store {
     /// What happens to the next commits, one each; those after them succeed.
     pub(crate) fn plan(&self, faults: &[Fault]) {
         self.books().plan.extend(faults);
+    }
+
+    /// What happens to the next records of connections: they are stored, refused, or stored without an answer.
+    pub(crate) fn plan_connections(&self, faults: &[Fault]) {
+        self.books().connection_faults.extend(faults);
+    }
+
+    /// How much silence counts in an organization.
+    pub(crate) fn set_silence(&self, organization: OrganizationId, silence: Silence) {
+        self.books().silences.push((organization, silence));
+    }
+
+    /// Every record of a connection, in order.
+    pub(crate) fn connections(&self) -> Vec<Record> {
+        self.books().connections.clone()
     }
 
     /// A batch that holds one of these fixes is refused for good; with `None`, one that holds any fix.
@@ -213,11 +230,11 @@ impl Store {
 }
 
 impl Books {
-    fn next_sequence(&self) -> i64 {
+    pub(crate) fn next_sequence(&self) -> i64 {
         self.log.len() as i64 + 1
     }
 
-    fn seeds(&self) -> Seeds {
+    pub(crate) fn seeds(&self) -> Seeds {
         let seed = |vehicle: &Vehicle| {
             let ledger = self.ledgers.get(&vehicle.id);
             VehicleSeed {
@@ -225,6 +242,7 @@ impl Books {
                 state: ledger.map(|ledger| ledger.state.clone()).unwrap_or_default(),
                 is_removed: self.removed.contains(&vehicle.id),
                 dirty_from: ledger.and_then(|ledger| ledger.mark).map(|mark| mark.from),
+                connection: self.connection_of(vehicle.id),
             }
         };
         let unsettled = self.unsettled.iter();
@@ -233,19 +251,41 @@ impl Books {
             vehicles: self.vehicles.iter().map(seed).collect(),
             fences: self.fences.clone(),
             unsettled: unsettled.copied().collect(),
+            silences: self.silences.clone(),
             next_sequence: self.next_sequence(),
             ..Seeds::default()
         }
     }
 
-    fn note(&mut self, batch: &Batch) {
+    fn connection_of(&self, vehicle: VehicleId) -> Option<(Connection, Timestamp)> {
+        let told = self.connections.iter().rfind(|record| record.vehicle_id == vehicle)?.connection()?;
+        Some((told.state, told.heard_at))
+    }
+
+    pub(crate) fn log_connections(&mut self, records: &[Record]) -> Vec<Record> {
+        let mut logged = Vec::new();
+        for record in records {
+            let known = self.vehicles.iter().find(|known| known.id == record.vehicle_id);
+            let is_new = self.connections.iter().all(|known| known.id != record.id);
+            if let Some(known) = known.filter(|known| is_new && !self.removed.contains(&known.id)) {
+                let (vehicle_name, sequence) = (known.name.clone(), self.next_sequence());
+                let record = Record { vehicle_name, sequence, ..record.clone() };
+                self.log.push(record.clone());
+                logged.push(record);
+            }
+        }
+        self.connections.extend(logged.iter().cloned());
+        logged
+    }
+
+    pub(crate) fn note(&mut self, batch: &Batch) {
         let count = |of: fn(&Effects) -> usize| batch.writes.iter().map(|write| of(&write.effects)).sum();
         let rows: usize = count(|effects| effects.rows.len());
         let weight = count(Effects::weight);
         self.came.push(Came { writes: batch.writes.len(), rows, weight });
     }
 
-    fn write(&mut self, batch: &Batch) -> Vec<Committed> {
+    pub(crate) fn write(&mut self, batch: &Batch) -> Vec<Committed> {
         let mut next_sequence = self.next_sequence();
         let mut answers = Vec::new();
         for write in &batch.writes {
@@ -260,7 +300,7 @@ impl Books {
         answers
     }
 
-    fn takes(&self, batch: &Batch) -> Result<(), StoreError> {
+    pub(crate) fn takes(&self, batch: &Batch) -> Result<(), StoreError> {
         let is_poison = |fix: &Fix| self.poison.as_ref().is_none_or(|poison| poison.contains(fix));
         let mut rows = batch.writes.iter().flat_map(|write| &write.effects.rows);
         match rows.find(|row| is_poison(&row.fix)) {
@@ -269,135 +309,11 @@ impl Books {
         }
     }
 
-    fn answers(&self) -> Result<(), StoreError> {
+    pub(crate) fn answers(&self) -> Result<(), StoreError> {
         match (self.taken_over, self.away) {
             (true, _) => Err(StoreError::TakenOver),
             (_, true) => Err(away("told so")),
             _ => Ok(()),
         }
-    }
-}
-
-impl TrackStore for Store {
-    fn seeds(&self) -> BoxFuture<'_, Result<Seeds, StoreError>> {
-        Box::pin(async move { Ok(self.books().seeds()) })
-    }
-
-    fn commit<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Vec<Committed>, StoreError>> {
-        Box::pin(async move {
-            self.books().note(batch);
-            let takes = self.books().takes;
-            if !takes.is_zero() {
-                tokio::time::sleep(takes).await;
-            }
-            self.open.subscribe().wait_for(|open| *open).await.expect("the store keeps the sender");
-            let fault = {
-                let mut books = self.books();
-                books.answers()?;
-                books.takes(batch)?;
-                books.plan.pop_front().unwrap_or(Fault::None)
-            };
-            match fault {
-                Fault::None => Ok(self.books().write(batch)),
-                Fault::Refuse => Err(away("refused")),
-                Fault::Doubt => {
-                    self.books().write(batch);
-                    Err(away("stored, and the answer is lost"))
-                }
-                Fault::Vanish => {
-                    let mut books = self.books();
-                    books.away = true;
-                    books.write(batch);
-                    Err(away("stored, and gone"))
-                }
-                Fault::HangStored => {
-                    self.books().write(batch);
-                    std::future::pending().await
-                }
-                Fault::Hang => std::future::pending().await,
-                Fault::Panic => panic!("the store panics, as it was told"),
-                Fault::Miscount => {
-                    let mut committed = self.books().write(batch);
-                    committed[0].counts.stored -= 1;
-                    Ok(committed)
-                }
-                Fault::Misnumber => {
-                    let mut committed = self.books().write(batch);
-                    committed
-                        .iter_mut()
-                        .flat_map(|told| &mut told.records)
-                        .for_each(|record| record.sequence += 1);
-                    Ok(committed)
-                }
-                Fault::TakenOver => {
-                    self.books().taken_over = true;
-                    Err(StoreError::TakenOver)
-                }
-            }
-        })
-    }
-
-    fn reread<'a>(
-        &'a self,
-        vehicles: &'a [VehicleId],
-        sequence: i64,
-    ) -> BoxFuture<'a, Result<Reread, StoreError>> {
-        Box::pin(async move {
-            let books = self.books();
-            books.answers()?;
-            let stored = |id: &VehicleId| books.ledgers.get(id);
-            let dirty = |id: &VehicleId| Some((*id, stored(id)?.mark?.from));
-            let mut records: Vec<Record> =
-                books.ledgers.values().flat_map(|ledger| ledger.records.values()).cloned().collect();
-            records.retain(|record| record.sequence >= sequence);
-            records.sort_by_key(|record| record.sequence);
-            Ok(Reread {
-                states: vehicles
-                    .iter()
-                    .map(|id| (*id, stored(id).map(|ledger| ledger.state.clone()).unwrap_or_default()))
-                    .collect(),
-                dirty: vehicles.iter().filter_map(dirty).collect(),
-                records,
-                changes: Vec::new(),
-                next_sequence: books.next_sequence(),
-            })
-        })
-    }
-
-    fn number_changes(&self) -> BoxFuture<'_, Result<Vec<Change>, StoreError>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
-    }
-
-    fn slice(&self, vehicle: VehicleId) -> BoxFuture<'_, Result<Option<Slice>, StoreError>> {
-        Box::pin(async move {
-            self.books().slices += 1;
-            // The slice is read now; the answer comes late.
-            let slice = {
-                let books = self.books();
-                books.answers()?;
-                books.ledgers.get(&vehicle).and_then(|ledger| ledger.slice(books.slice_fixes))
-            };
-            self.slices_open.subscribe().wait_for(|open| *open).await.expect("the store keeps the sender");
-            Ok(slice)
-        })
-    }
-
-    fn keep_refused_fix<'a>(&'a self, refused: &'a RefusedFix) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move {
-            let mut books = self.books();
-            books.answers()?;
-            books.quarantined.push(refused.clone());
-            Ok(())
-        })
-    }
-
-    fn mark_settled(&self, fence: GeofenceId, version: i64) -> BoxFuture<'_, Result<(), StoreError>> {
-        let mut books = self.books();
-        let answer = books.answers().map(|()| books.settled.push((fence, version)));
-        Box::pin(std::future::ready(answer))
-    }
-
-    fn mark_calibrated(&self, _: VehicleId, _: i64) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(std::future::ready(self.books().answers()))
     }
 }

@@ -186,6 +186,7 @@ pub(crate) fn quick() -> LiveConfig {
         batch_window: Duration::from_millis(1),
         probe_every: Duration::from_millis(1),
         correction_delay: Duration::from_millis(1),
+        connection_look_every: Duration::from_millis(1),
         workers: 2,
         ..LiveConfig::default()
     }

@@ -13,7 +13,7 @@ use waypost_actors::ports::{
     Batch, Committed, Counts, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore, VehicleSeed,
     VehicleWrite,
 };
-use waypost_actors::tracking::VehicleState;
+use waypost_actors::tracking::{Record, VehicleState};
 
 /// Master data comes from a real store, and vehicles that never report again may be added; nothing is written.
 pub(crate) struct NullStore {
@@ -55,7 +55,7 @@ fn idle_vehicle(number: u32) -> VehicleSeed {
         out_of_service: Vec::new(),
         calibrations: Vec::new(),
     };
-    VehicleSeed { vehicle, state, is_removed: false, dirty_from: None }
+    VehicleSeed { vehicle, state, is_removed: false, dirty_from: None, connection: None }
 }
 
 const fn uuid_of(number: u128) -> uuid::Uuid {
@@ -78,6 +78,16 @@ impl TrackStore for NullStore {
 
     fn number_changes(&self) -> BoxFuture<'_, Result<Vec<Change>, StoreError>> {
         Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn log_connections<'a>(
+        &'a self,
+        records: &'a [Record],
+    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        let number = || self.next_sequence.fetch_add(1, Ordering::Relaxed);
+        let numbered = |record: &Record| Record { sequence: number(), ..record.clone() };
+        let logged = records.iter().map(numbered).collect();
+        Box::pin(async move { Ok(logged) })
     }
 
     fn slice(&self, _: VehicleId) -> BoxFuture<'_, Result<Option<Slice>, StoreError>> {

@@ -49,6 +49,9 @@ struct FeedMessage {
 struct FeedEvent {
     id: Uuid,
     revision: i64,
+    /// Of what tells of a connection: that follows the server's clock, and is in no list of geofence events.
+    #[serde(default, rename = "heardAt")]
+    heard_at: Option<String>,
 }
 
 #[derive(Default)]
@@ -271,7 +274,7 @@ fn take(text: &str, seen: &mut Seen) -> Result<(), End> {
         }
         _ => {}
     }
-    if let Some(event) = message.event {
+    if let Some(event) = message.event.filter(|event| event.heard_at.is_none()) {
         *seen.events.entry((event.id, event.revision)).or_default() += 1;
         seen.last_event = Some(Instant::now());
     }

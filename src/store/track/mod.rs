@@ -3,6 +3,7 @@
 //! Implements `waypost_actors::ports::TrackStore`. Every statement takes any number of rows; none is run per fix.
 
 mod commit;
+mod connections;
 mod fix_log;
 mod memory;
 mod numbering;
@@ -206,6 +207,17 @@ impl TrackStore for Track {
         Box::pin(async move {
             self.require_durability()?;
             self.number_waiting().await.map_err(away)?.ok_or(StoreError::TakenOver)
+        })
+    }
+
+    fn log_connections<'a>(
+        &'a self,
+        records: &'a [Record],
+    ) -> BoxFuture<'a, std::result::Result<Vec<Record>, StoreError>> {
+        Box::pin(async move {
+            self.require_durability()?;
+            let logged = self.log_known(records).await.map_err(refused_fix::told)?;
+            logged.ok_or(StoreError::TakenOver)
         })
     }
 

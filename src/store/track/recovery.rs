@@ -10,8 +10,9 @@ use waypost_actors::tracking::{Effects, Mark, VehicleState};
 
 use super::memory::Memory;
 use super::unsaved::Unsaved;
-use super::{Held, Numbers, Track, fix_log};
+use super::{Held, Numbers, Track, connections, fix_log};
 use crate::store::calibration;
+use crate::store::organization;
 use crate::store::position_chunk::insert_chunks;
 use crate::store::seeds::{read_fences, read_unsettled, read_vehicles, read_vehicles_of};
 use crate::store::sql::{Result, SqlError};
@@ -71,15 +72,21 @@ impl Track {
 
     /// Reads all that the live core starts from.
     pub(super) async fn read_seeds(&self) -> Result<Seeds> {
-        let Stored { vehicles, fences } = self.read_stored(&mut *self.memory.lock().await).await?;
+        let Stored { mut vehicles, fences } = self.read_stored(&mut *self.memory.lock().await).await?;
         let mut tx = self.writer.begin().await?;
         let Numbers { next_sequence, .. } = self.is_writer(&mut tx).await?.ok_or(sqlx::Error::RowNotFound)?;
         tx.commit().await?;
+        let silences = organization::silences(&self.db, None).await?;
+        let connections = connections::newest(&self.db).await?;
+        for seed in &mut vehicles {
+            seed.connection = connections.get(&seed.vehicle.id).copied();
+        }
         Ok(Seeds {
             vehicles,
             fences,
             unsettled: read_unsettled(&self.db).await?,
             uncalibrated: calibration::read_unsettled(&self.db).await?,
+            silences,
             next_sequence,
         })
     }

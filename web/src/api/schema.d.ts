@@ -543,7 +543,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List what happened: entries, exits, dwells, refuels, drains and times over a limit of speed, each in the form of its kind
+         * List what happened: entries, exits, dwells, refuels, drains, times over a limit of speed, and who is heard of again or not any more, each in the form of its kind
          * @description Refuels and drains are there for who may read fuel. `sort=sequence` is a feed: commit order, every status; send the last `endCursor` as `after` and miss nothing.
          *
          *     Takes an access token.
@@ -2378,6 +2378,43 @@ export interface components {
          * @enum {string}
          */
         readonly Connection: "online" | "stale" | "offline";
+        /**
+         * @description A vehicle that is heard of again, or not any more. By the server's clock: late data changes nothing of it. The first time that a
+         *     vehicle is heard there is none, and none for silence while the server or its store was away.
+         */
+        readonly ConnectionEvent: {
+            /** @description The server's clock when it was found. */
+            readonly detectedAt: components["schemas"]["Timestamp"];
+            /** @description When it was heard last. */
+            readonly heardAt: components["schemas"]["Timestamp"];
+            /** @description A hash of vehicle, `type` and when the silence began, shaped as a UUIDv8. */
+            readonly id: components["schemas"]["EventId"];
+            readonly location?: components["schemas"]["Place"] | null;
+            /** @description When it came to be so: when it was heard, or when it had been silent for as long as the organization's settings say. */
+            readonly occurredAt: components["schemas"]["Timestamp"];
+            /** @description Whose. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description How the record came about: always `live`. */
+            readonly origin: components["schemas"]["Origin"];
+            /**
+             * Format: int64
+             * @description Always 1.
+             */
+            readonly revision: number;
+            /**
+             * Format: int64
+             * @description The place in the log, one order with all other events.
+             */
+            readonly sequence: number;
+            /** @description Whether the record still holds: always `active`. */
+            readonly status: components["schemas"]["EventStatus"];
+            /** @description What the vehicle is from now on. */
+            readonly type: components["schemas"]["Connection"];
+            /** @description Which vehicle. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
+            /** @description The vehicle's name. */
+            readonly vehicleName: string;
+        };
         /** @description What a vehicle burnt in a period. */
         readonly ConsumptionOfPeriod: {
             /**
@@ -3574,12 +3611,13 @@ export interface components {
             readonly odometerKm?: number | null;
             readonly position?: components["schemas"]["Place"] | null;
             readonly receivedAt?: components["schemas"]["Timestamp"] | null;
+            readonly settledThrough?: components["schemas"]["Timestamp"] | null;
             /**
              * Format: double
              * @description How fast, where its tracker says so.
              */
             readonly speedKmh?: number | null;
-            /** @description Whether it is heard of. */
+            /** @description Whether it is heard of, as the records of its connection tell. */
             readonly state: components["schemas"]["Connection"];
         };
         /** @description Which organization holds a driver. */
@@ -4280,7 +4318,7 @@ export interface components {
          * @description What happened.
          * @enum {string}
          */
-        readonly RecordKind: "entry" | "exit" | "dwell" | "refuel" | "drain" | "overspeed";
+        readonly RecordKind: "entry" | "exit" | "dwell" | "refuel" | "drain" | "overspeed" | "online" | "stale" | "offline";
         /** @description What refreshing and signing out take. */
         readonly RefreshBody: {
             /**
@@ -4733,7 +4771,7 @@ export interface components {
         /** @description A slice of a list that goes on. */
         readonly SliceOf_RecordView: {
             /** @description Its items. */
-            readonly data: readonly (components["schemas"]["Event"] | components["schemas"]["FuelRecord"] | components["schemas"]["OverspeedEvent"])[];
+            readonly data: readonly (components["schemas"]["Event"] | components["schemas"]["FuelRecord"] | components["schemas"]["OverspeedEvent"] | components["schemas"]["ConnectionEvent"])[];
             /** @description Where it ends. */
             readonly pagination: components["schemas"]["CursorPagination"];
         };
@@ -5557,12 +5595,13 @@ export interface components {
             readonly odometerKm?: number | null;
             readonly position?: components["schemas"]["Place"] | null;
             readonly receivedAt?: components["schemas"]["Timestamp"] | null;
+            readonly settledThrough?: components["schemas"]["Timestamp"] | null;
             /**
              * Format: double
              * @description How fast, where its tracker says so.
              */
             readonly speedKmh?: number | null;
-            /** @description Whether it is heard of. */
+            /** @description Whether it is heard of, as the records of its connection tell. */
             readonly state: components["schemas"]["Connection"];
             /** @description Which. */
             readonly vehicleId: components["schemas"]["VehicleId"];
@@ -5608,6 +5647,7 @@ export interface components {
             readonly open: boolean;
             /** @description Whose. */
             readonly organizationId: components["schemas"]["OrganizationId"];
+            readonly settledThrough?: components["schemas"]["Timestamp"] | null;
             /** @description Which vehicle. */
             readonly vehicleId: components["schemas"]["VehicleId"];
             /** @description Its name today. */
@@ -6014,6 +6054,7 @@ export type ChartFormat = components['schemas']['ChartFormat'];
 export type ChartJs = components['schemas']['ChartJs'];
 export type Columns = components['schemas']['Columns'];
 export type Connection = components['schemas']['Connection'];
+export type ConnectionEvent = components['schemas']['ConnectionEvent'];
 export type ConsumptionOfPeriod = components['schemas']['ConsumptionOfPeriod'];
 export type ConsumptionOut = components['schemas']['ConsumptionOut'];
 export type CorrectAssignmentBody = components['schemas']['CorrectAssignmentBody'];
@@ -7774,7 +7815,7 @@ export interface operations {
                 readonly type?: readonly components["schemas"]["RecordKind"][];
                 readonly vehicleId?: readonly components["schemas"]["VehicleId"][];
                 readonly driverId?: readonly components["schemas"]["DriverId"][];
-                /** @description The fence crossed, or the one whose limit it is; no refuels and drains */
+                /** @description The fence crossed, or the one whose limit it is; nothing else */
                 readonly geofenceId?: readonly components["schemas"]["GeofenceId"][];
                 /** @description Happened or began from here, inclusive */
                 readonly from?: components["schemas"]["Timestamp"];

@@ -1,5 +1,6 @@
 //! The actors wired together, each on its thread. Owns the wiring between them, and the threads.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use super::registry::{FenceSnapshots, GeofenceRegistry};
 use super::router::VehicleRouter;
 use super::watchdog::{IsThere, Watchdog, WatchdogParts};
 use super::workers::Workers;
+use crate::actor::watch::connections::{self, Connections, ConnectionsParts, Lines};
 use crate::actor::watch::hub::PositionHub;
 use crate::actor::watch::occupancy::Occupancy;
 use crate::actor::writer::cache::Cache;
@@ -24,6 +26,7 @@ use crate::actor::writer::persistence::Persistence;
 use crate::clock::Clock;
 use crate::config::{Health, LiveConfig, LiveParts};
 use crate::meters::Meters;
+use crate::model::{OrganizationId, Silence, VehicleId};
 use crate::ports::{Seeds, TrackStore};
 
 /// Messages that may wait for the coordinator of corrections without their senders waiting.
@@ -37,6 +40,7 @@ pub(crate) struct Core {
     pub(crate) corrections: Addr<Corrections>,
     pub(crate) registry: Addr<GeofenceRegistry>,
     pub(crate) occupancy: Addr<Occupancy>,
+    pub(crate) connections: Addr<Connections>,
     pub(crate) cache: Option<Addr<Cache>>,
     pub(crate) writer: Writer,
     pub(crate) taken_over: watch::Receiver<bool>,
@@ -49,7 +53,7 @@ pub(crate) struct Core {
 }
 
 struct Threads {
-    /// Directory, occupancy, cache and corrections.
+    /// Directory, occupancy, connections, cache and corrections.
     router: ArbiterHandle,
     /// The registry of fences: preparing a large one takes milliseconds, which must not hold up other actors.
     registry: ArbiterHandle,
@@ -67,19 +71,17 @@ impl Threads {
 impl Core {
     pub(crate) fn start(parts: LiveParts, mut seeds: Seeds) -> Self {
         let LiveParts { config, store, cache, clock } = parts;
-        let threads = Threads::start(config.workers);
-        let meters = Meters::default();
+        let (threads, meters) = (Threads::start(config.workers), Meters::default());
         let permits = Permits::new(config.max_waiting_fixes, meters.clone());
         let snapshots = FenceSnapshots::load(&seeds.fences);
         let hub = PositionHub::begin(&threads.router, permits.clone());
-        let occupancy = Occupancy::new(&mut seeds.vehicles, seeds.next_sequence, hub.clone(), meters.clone());
-        let occupancy = Occupancy::start_in_arbiter(&threads.router, move |_| occupancy);
+        let lines = connections::lines(&seeds);
+        let occupancy = start_occupancy(&threads, &mut seeds, &lines, hub.clone(), meters.clone());
         let made = |cache| Cache::new(cache, occupancy.clone(), Arc::clone(&clock), meters.clone());
         let cache = cache.map(made).map(|cache| Cache::start_in_arbiter(&threads.router, move |_| cache));
-        let (taken_over_sender, taken_over) = watch::channel(false);
-        let health = watch::Sender::new(Health::Well);
+        let ((is_taken_over, taken_over), health) = (watch::channel(false), watch::Sender::new(Health::Well));
         // The writer sends to it, and it asks the vehicles, which need the writer: so it starts last.
-        let (corrections, corrections_mailbox) = channel(MAILBOX);
+        let (corrections, mailbox) = channel(MAILBOX);
         let corrections = Addr::new(corrections);
         let persistence = PersistenceParts {
             store: Arc::clone(&store),
@@ -88,17 +90,22 @@ impl Core {
             cache: cache.clone(),
             corrections: corrections.clone(),
             config: config.clone(),
-            taken_over: taken_over_sender,
+            taken_over: is_taken_over,
             health: health.clone(),
             meters: meters.clone(),
         };
         let writer = Persistence::begin(&threads.writer, persistence, seeds.next_sequence);
+        let (dirty, silences) = (dirty_among(&seeds), seeds.silences.into_iter().collect());
+        let begun = (&config, &clock, &meters);
+        let connections =
+            start_connections(&threads, begun, &writer, &occupancy, &permits, (silences, lines));
         let handles = VehicleHandles::default();
         let vehicles = DirectoryParts {
             handles: handles.clone(),
             workers: threads.workers.clone(),
             writer: writer.clone(),
             occupancy: occupancy.clone(),
+            connections: connections.clone(),
             hub: hub.clone(),
             snapshots: snapshots.clone(),
             store: Arc::clone(&store),
@@ -108,12 +115,6 @@ impl Core {
             restart_window: config.restart_window,
             meters: meters.clone(),
         };
-        let dirty = seeds
-            .vehicles
-            .iter()
-            .filter(|seed| seed.dirty_from.is_some())
-            .map(|seed| seed.vehicle.id)
-            .collect();
         let known = seeds.vehicles.into_iter().map(|seed| seed.vehicle).collect();
         let directory = Directory::start_in_arbiter(&threads.router, |_| Directory::new(vehicles, known));
         let router = VehicleRouter { directory, handles, permits, hub };
@@ -124,14 +125,11 @@ impl Core {
             dirty,
             meters: meters.clone(),
         };
-        threads.router.spawn_fn(move || {
-            Context::with_receiver(corrections_mailbox).run(Corrections::new(parts));
-        });
+        threads.router.spawn_fn(|| drop(Context::with_receiver(mailbox).run(Corrections::new(parts))));
         let registry = GeofenceRegistry::new(snapshots, meters.clone());
         let registry = GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| registry);
-        let actors = once(&writer, &router.directory, &occupancy, &corrections, &registry);
-        let watchdog = watchdog_parts(&config, &threads, actors, &meters);
-        let watchdog = Mutex::new(Some(Watchdog::start(watchdog, health.clone())));
+        let actors = once(&writer, &router.directory, &occupancy, &corrections, &registry, &connections);
+        let watchdog = Watchdog::start(watchdog_parts(&config, &threads, actors, &meters), health.clone());
         Self {
             store,
             clock,
@@ -139,6 +137,7 @@ impl Core {
             corrections,
             registry,
             occupancy,
+            connections,
             cache,
             writer,
             taken_over,
@@ -147,7 +146,7 @@ impl Core {
             watch_capacity: config.watch_capacity,
             probe_every: config.probe_every,
             threads,
-            watchdog,
+            watchdog: Mutex::new(Some(watchdog)),
         }
     }
 
@@ -173,6 +172,44 @@ impl Core {
     }
 }
 
+/// The vehicles that await a correction.
+fn dirty_among(seeds: &Seeds) -> Vec<VehicleId> {
+    seeds.vehicles.iter().filter(|seed| seed.dirty_from.is_some()).map(|seed| seed.vehicle.id).collect()
+}
+
+fn start_occupancy(
+    threads: &Threads,
+    seeds: &mut Seeds,
+    lines: &Lines,
+    hub: PositionHub,
+    meters: Meters,
+) -> Addr<Occupancy> {
+    let line_of = |vehicle| lines.get(&vehicle).map(|tracked| Arc::clone(&tracked.line)).unwrap_or_default();
+    let occupancy = Occupancy::new(&mut seeds.vehicles, line_of, seeds.next_sequence, hub, meters);
+    Occupancy::start_in_arbiter(&threads.router, move |_| occupancy)
+}
+
+fn start_connections(
+    threads: &Threads,
+    (config, clock, meters): (&LiveConfig, &Clock, &Meters),
+    writer: &Writer,
+    occupancy: &Addr<Occupancy>,
+    permits: &Permits,
+    (silences, lines): (HashMap<OrganizationId, Silence>, Lines),
+) -> Addr<Connections> {
+    let connections = Connections::new(ConnectionsParts {
+        writer: writer.clone(),
+        occupancy: occupancy.clone(),
+        permits: permits.clone(),
+        clock: Arc::clone(clock),
+        meters: meters.clone(),
+        every: config.connection_look_every,
+        silences,
+        lines,
+    });
+    Connections::start_in_arbiter(&threads.router, move |_| connections)
+}
+
 /// The actors of which there is one each, by name.
 fn once(
     writer: &Writer,
@@ -180,6 +217,7 @@ fn once(
     occupancy: &Addr<Occupancy>,
     corrections: &Addr<Corrections>,
     registry: &Addr<GeofenceRegistry>,
+    connections: &Addr<Connections>,
 ) -> Vec<(&'static str, IsThere)> {
     vec![
         ("persistence", is_writer_there(writer)),
@@ -187,6 +225,7 @@ fn once(
         ("occupancy", is_there(occupancy)),
         ("corrections", is_there(corrections)),
         ("registry", is_there(registry)),
+        ("connections", is_there(connections)),
     ]
 }
 

@@ -16,6 +16,7 @@ use crate::actor::vehicle::actor::VehicleActor;
 use crate::actor::vehicle::messages::{Leave, PassivateIfIdle, Passivated, Rename, Retire};
 use crate::actor::vehicle::parts::VehicleParts;
 use crate::actor::vehicle::poison::PoisonFixes;
+use crate::actor::watch::connections::Connections;
 use crate::actor::watch::hub::PositionHub;
 use crate::actor::watch::occupancy::Occupancy;
 use crate::actor::writer::inbox::Writer;
@@ -44,6 +45,7 @@ pub(crate) struct DirectoryParts {
     pub(crate) workers: Workers,
     pub(crate) writer: Writer,
     pub(crate) occupancy: Addr<Occupancy>,
+    pub(crate) connections: Addr<Connections>,
     pub(crate) hub: PositionHub,
     pub(crate) snapshots: FenceSnapshots,
     pub(crate) store: Arc<dyn TrackStore>,
@@ -188,6 +190,7 @@ impl Handler<Locate> for Directory {
             store: Arc::clone(&self.parts.store),
             writer: self.parts.writer.clone(),
             occupancy: self.parts.occupancy.clone(),
+            connections: self.parts.connections.clone(),
             hub: self.parts.hub.clone(),
             clock: Arc::clone(&self.parts.clock),
             idle_after: self.parts.idle_after,

@@ -7,11 +7,13 @@ use actix::fut::ActorFutureExt as _;
 use actix::prelude::*;
 use tokio::time::Instant;
 
-use super::messages::{Correct, Leave, PassivateIfIdle, Passivated, Rename, Report, Retire, Settle};
+use super::messages::{Correct, Report, Settle};
 use super::parts::VehicleParts;
 use super::poison::{Quarantined, in_order};
 use super::report_batch::{Outcome, VehicleReport};
 use super::write_chain::WriteChain;
+use crate::actor::watch::connections::Heard;
+use crate::actor::watch::line::Line;
 use crate::actor::watch::occupancy::{Seed, Withdraw};
 use crate::actor::writer::inbox::Write;
 use crate::error::LiveError;
@@ -28,21 +30,23 @@ pub(crate) struct VehicleActor {
     pub(super) parts: VehicleParts,
     /// The state once everything it handed over is committed.
     pub(super) state: Arc<VehicleState>,
-    last_used: Instant,
+    pub(super) last_used: Instant,
     /// Taken out of use: takes no fixes any more.
     pub(super) retired: bool,
     /// What was applied while a correction waits for its slice.
-    correcting: Option<Meanwhile>,
+    pub(super) correcting: Option<Meanwhile>,
     /// The number of the correction that is waited for.
     correction: u64,
     /// Its writes that are not committed yet.
-    chain: WriteChain,
+    pub(super) chain: WriteChain,
     /// Where the earliest dirty mark begins that they may leave.
     late_from: Option<Timestamp>,
     /// The state with the fixes that came while the store was away; nothing of it is written.
     pub(super) provisional: Option<Arc<VehicleState>>,
     /// Fixes on which its predecessors panicked too often.
     pub(super) quarantined: Quarantined,
+    /// Whether it is heard of.
+    line: Arc<Line>,
     _alive: LiveActorGuard,
 }
 
@@ -78,6 +82,7 @@ impl VehicleActor {
             correcting: None,
             correction: 0,
             provisional: None,
+            line: Arc::default(),
         }
     }
 
@@ -104,8 +109,8 @@ impl VehicleActor {
             occupancy.send(Seed(vehicle)).await
         };
         ctx.wait(seed.into_actor(self).map(move |seed, actor, ctx| match seed {
-            Ok(state) => {
-                actor.state = state;
+            Ok((state, line)) => {
+                (actor.state, actor.line) = (state, line);
                 actor.retired = false;
                 actor.correcting = None;
                 actor.provisional = None;
@@ -118,6 +123,7 @@ impl VehicleActor {
     /// Applies a part's fixes except the quarantined ones. In whatever order a frame was packed, even newest first,
     /// its fixes are applied in timeline order.
     fn apply(&mut self, part: VehicleReport, quarantined: &[Fix]) {
+        self.hear(part.fixes());
         let in_order = in_order(part.fixes(), quarantined);
         let fixes = in_order.as_deref().unwrap_or(part.fixes());
         self.remember(fixes);
@@ -136,6 +142,17 @@ impl VehicleActor {
         });
         drop(guard);
         self.hand_over(step, part);
+    }
+
+    /// Notes that the vehicle is heard of: now, however old its fixes are. Those of a frame came together.
+    fn hear(&self, fixes: &[Fix]) {
+        if fixes.last().is_some_and(|fix| self.line.hear(fix.received_at)) {
+            let (vehicle_id, organization_id) = (self.id(), self.organization());
+            let line = Arc::clone(&self.line);
+            if self.parts.connections.try_send(Heard { vehicle_id, organization_id, line }).is_err() {
+                self.line.answer(); // the next report asks again
+            }
+        }
     }
 
     /// Runs one step of the engine.
@@ -247,16 +264,6 @@ impl VehicleActor {
         }
     }
 
-    /// Stops the actor, unless something is on its way.
-    fn give_back(&self, ctx: &mut Context<Self>) {
-        if self.correcting.is_none() && self.chain.is_empty() {
-            let gone = Passivated { vehicle: self.id(), incarnation: self.parts.incarnation };
-            if self.parts.passivated.try_send(gone).is_ok() {
-                ctx.stop();
-            }
-        }
-    }
-
     /// Whether the state is the committed one. An empty chain may also mean that a write was refused, but then the
     /// part's generation is over or the chain is invalid, and both change before the chain empties.
     fn is_committed(&self, part: &VehicleReport) -> bool {
@@ -361,39 +368,5 @@ impl Handler<Correct> for VehicleActor {
             Begun::Anew => self.seed(false, ctx, |_| part.resolve(Err(LiveError::Unavailable))),
             Begun::Here => self.begin_correction(part, ctx),
         }
-    }
-}
-
-impl Handler<Retire> for VehicleActor {
-    type Result = ();
-
-    fn handle(&mut self, _: Retire, ctx: &mut Context<Self>) {
-        ctx.stop();
-    }
-}
-
-impl Handler<Leave> for VehicleActor {
-    type Result = ();
-
-    fn handle(&mut self, _: Leave, ctx: &mut Context<Self>) {
-        self.give_back(ctx);
-    }
-}
-
-impl Handler<PassivateIfIdle> for VehicleActor {
-    type Result = ();
-
-    fn handle(&mut self, _: PassivateIfIdle, ctx: &mut Context<Self>) {
-        if self.last_used.elapsed() >= self.parts.idle_after {
-            self.give_back(ctx);
-        }
-    }
-}
-
-impl Handler<Rename> for VehicleActor {
-    type Result = ();
-
-    fn handle(&mut self, Rename(vehicle): Rename, _: &mut Context<Self>) {
-        self.parts.vehicle = vehicle;
     }
 }

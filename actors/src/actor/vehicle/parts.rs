@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 
 use super::messages::Passivated;
 use super::poison::PoisonFixes;
+use crate::actor::watch::connections::Connections;
 use crate::actor::watch::hub::PositionHub;
 use crate::actor::watch::occupancy::Occupancy;
 use crate::actor::writer::inbox::Writer;
@@ -25,6 +26,7 @@ pub(crate) struct VehicleParts {
     pub(crate) store: Arc<dyn TrackStore>,
     pub(crate) writer: Writer,
     pub(crate) occupancy: Addr<Occupancy>,
+    pub(crate) connections: Addr<Connections>,
     pub(crate) hub: PositionHub,
     pub(crate) clock: Clock,
     pub(crate) idle_after: Duration,

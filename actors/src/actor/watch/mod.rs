@@ -1,6 +1,9 @@
 //! What readers get: committed state, and provisional positions ahead of it.
 
+pub(crate) mod connections;
 pub(crate) mod hub;
+pub(crate) mod line;
 pub(crate) mod occupancy;
 pub(crate) mod queries;
 pub(crate) mod watchers;
+mod wheel;

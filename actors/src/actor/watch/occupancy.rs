@@ -8,6 +8,7 @@ use actix::prelude::*;
 use rustc_hash::FxBuildHasher;
 
 use super::hub::{PositionHub, Uncommitted};
+use super::line::Line;
 use super::watchers::{Commit, Watchers};
 use crate::meters::Meters;
 use crate::model::{Change, GeofenceId, OrganizationId, Timestamp, VehicleId};
@@ -21,12 +22,14 @@ pub(super) struct Known {
     pub(super) state: Arc<VehicleState>,
     /// Where its committed dirty mark begins; the hub knows it too.
     pub(super) dirty_from: Option<Timestamp>,
+    /// Whether it is heard of.
+    pub(super) line: Arc<Line>,
 }
 
 impl Known {
     pub(super) fn now(&self) -> VehicleNow {
         let settled_through = self.state.settled_through(self.dirty_from);
-        VehicleNow { state: Arc::clone(&self.state), settled_through }
+        VehicleNow { state: Arc::clone(&self.state), settled_through, connection: self.line.state() }
     }
 }
 
@@ -43,9 +46,10 @@ pub(crate) struct Occupancy {
 }
 
 impl Occupancy {
-    /// Takes the states from the seeds.
+    /// Takes the states from the seeds. `line_of`: whether each is heard of.
     pub(crate) fn new(
         seeds: &mut [VehicleSeed],
+        line_of: impl Fn(VehicleId) -> Arc<Line>,
         next_sequence: i64,
         hub: PositionHub,
         meters: Meters,
@@ -60,22 +64,25 @@ impl Occupancy {
         };
         for seed in seeds {
             occupancy.hub.lock().mark(seed.vehicle.id, seed.dirty_from);
-            occupancy.add(CommittedVehicle {
+            let new = CommittedVehicle {
                 vehicle_id: seed.vehicle.id,
                 organization_id: seed.vehicle.organization_id,
                 state: Arc::new(std::mem::take(&mut seed.state)),
                 dirty_from: seed.dirty_from,
-            });
+            };
+            occupancy.add(new, line_of(seed.vehicle.id));
         }
         occupancy
     }
 
     /// Adds a vehicle that was not known; returns the change.
-    fn add(&mut self, new: CommittedVehicle) -> VehicleUpdate {
+    fn add(&mut self, new: CommittedVehicle, line: Arc<Line>) -> VehicleUpdate {
         let CommittedVehicle { vehicle_id, organization_id, state, dirty_from } = new;
-        self.vehicles.insert(vehicle_id, Known { organization_id, state: Arc::clone(&state), dirty_from });
+        let known = Known { organization_id, state, dirty_from, line };
+        let now = known.now();
+        self.vehicles.insert(vehicle_id, known);
         self.fleets.entry(organization_id).or_default().insert(vehicle_id);
-        self.crossed(VehicleUpdate::new(vehicle_id, organization_id, None, state))
+        self.crossed(VehicleUpdate::new(vehicle_id, organization_id, None, now))
     }
 
     /// Replaces the state of a known vehicle and returns the change and the previous state; an unknown vehicle is
@@ -83,12 +90,10 @@ impl Occupancy {
     fn renew(&mut self, newest: CommittedVehicle) -> Option<Renewed> {
         let CommittedVehicle { vehicle_id, organization_id, state, dirty_from } = newest;
         let known = self.vehicles.get_mut(&vehicle_id)?;
-        let now = Known { organization_id, state: Arc::clone(&state), dirty_from };
-        let before = std::mem::replace(known, now);
-        let mut update =
-            self.crossed(VehicleUpdate::new(vehicle_id, organization_id, Some(&before.state), state));
-        update.settled_through = update.state.settled_through(dirty_from);
-        Some(Renewed { update, before, dirty_from })
+        let line = Arc::clone(&known.line);
+        let before = std::mem::replace(known, Known { organization_id, state, dirty_from, line });
+        let update = VehicleUpdate::new(vehicle_id, organization_id, Some(&before.state), known.now());
+        Some(Renewed { update: self.crossed(update), before, dirty_from })
     }
 
     /// Updates which vehicles are inside which fences.
@@ -117,13 +122,15 @@ impl Occupancy {
     /// after something untrue was published, states that look like the one before are sent too.
     fn apply(
         &mut self,
-        states: impl IntoIterator<Item = CommittedVehicle>,
+        states: Vec<CommittedVehicle>,
         Logged { records, changes, next_sequence }: Logged,
         all: bool,
     ) {
         // A vehicle may occur more than once in a commit: only its last state counts. A write that was still on its
         // way does not bring back a vehicle that was taken out of use.
-        let mut newest: Vec<_> = states.into_iter().collect();
+        let turned = self.note_connections(&records);
+        let turned_now = turned.iter().filter_map(|vehicle| self.stored(*vehicle));
+        let mut newest: Vec<_> = turned_now.chain(states).collect();
         newest.reverse();
         newest.sort_by_key(|newest| newest.vehicle_id);
         newest.dedup_by_key(|newest| newest.vehicle_id);
@@ -136,6 +143,7 @@ impl Occupancy {
             hub_state.mark(update.vehicle_id, dirty_from);
             let told = hub_state.commit(update.vehicle_id, &update.state);
             update.order = order;
+            let all = all || turned.contains(&update.vehicle_id);
             if !follows && !update.crossed() {
                 return None;
             }
@@ -146,7 +154,7 @@ impl Occupancy {
                     }
                 }
                 Uncommitted::This(settled) => {
-                    if !update.crossed() && settled == update.settled_through {
+                    if !all && !update.crossed() && settled == update.settled_through {
                         return None;
                     }
                 }
@@ -168,9 +176,19 @@ impl Occupancy {
         self.watchers.tell(&commit, &hub_state);
     }
 
+    /// Takes over what records tell of connections; returns whose.
+    fn note_connections(&self, records: &[Record]) -> HashSet<VehicleId> {
+        let told = records.iter().filter_map(|record| {
+            let line = &self.vehicles.get(&record.vehicle_id)?.line;
+            line.tell(record.connection()?.state);
+            Some(record.vehicle_id)
+        });
+        told.collect()
+    }
+
     /// What memory has of a vehicle, as a commit would bring it.
     fn stored(&self, vehicle: VehicleId) -> Option<CommittedVehicle> {
-        let Known { organization_id, state, dirty_from } = self.vehicles.get(&vehicle)?;
+        let Known { organization_id, state, dirty_from, .. } = self.vehicles.get(&vehicle)?;
         let (organization_id, dirty_from) = (*organization_id, *dirty_from);
         Some(CommittedVehicle { vehicle_id: vehicle, organization_id, state: Arc::clone(state), dirty_from })
     }
@@ -179,7 +197,7 @@ impl Occupancy {
     fn tell_truth(&mut self, vehicle: VehicleId) {
         let Some(stored) = self.stored(vehicle) else { return };
         let log = Logged { next_sequence: self.next_sequence, ..Logged::default() };
-        self.apply([stored], log, true);
+        self.apply(vec![stored], log, true);
     }
 }
 
@@ -255,16 +273,19 @@ impl Handler<Replace> for Occupancy {
     }
 }
 
-/// A vehicle's newest committed state, to start its actor with. From the vehicle.
+/// A vehicle's newest committed state and its line, to start its actor with. From the vehicle.
 #[derive(Message)]
-#[rtype(result = "Arc<VehicleState>")]
+#[rtype(result = "(Arc<VehicleState>, Arc<Line>)")]
 pub(crate) struct Seed(pub(crate) VehicleId);
 
 impl Handler<Seed> for Occupancy {
-    type Result = Arc<VehicleState>;
+    type Result = MessageResult<Seed>;
 
     fn handle(&mut self, Seed(vehicle): Seed, _: &mut Context<Self>) -> Self::Result {
-        self.vehicles.get(&vehicle).map(|known| Arc::clone(&known.state)).unwrap_or_default()
+        let known = self.vehicles.get(&vehicle);
+        MessageResult(
+            known.map(|known| (Arc::clone(&known.state), Arc::clone(&known.line))).unwrap_or_default(),
+        )
     }
 }
 
@@ -283,7 +304,8 @@ impl Handler<Introduce> for Occupancy {
         if !self.vehicles.contains_key(&new.vehicle_id) {
             let Introduce { vehicle_id, organization_id } = new;
             let (state, dirty_from) = (Arc::default(), None);
-            let mut update = self.add(CommittedVehicle { vehicle_id, organization_id, state, dirty_from });
+            let new = CommittedVehicle { vehicle_id, organization_id, state, dirty_from };
+            let mut update = self.add(new, Arc::default());
             let mut hub_state = self.hub.lock();
             update.order = hub_state.next_order();
             let vehicles = [Arc::new(update)];

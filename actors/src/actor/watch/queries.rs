@@ -1,12 +1,13 @@
 //! Readers' queries of the newest committed state.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::occupancy::Occupancy;
+use super::occupancy::{Known, Occupancy};
 use crate::geofence::FenceTimeline;
-use crate::model::{GeofenceId, OrganizationId, Timestamp, VehicleId};
+use crate::model::{GeofenceId, OrganizationId, Place, Timestamp, VehicleId};
 use crate::ports::Newest;
 use crate::tracking::{Stay, VehicleState};
 use crate::view::{HeldFence, InsideView, Running, RunningVisit, VehicleNow, VehicleView};
@@ -64,6 +65,20 @@ impl Handler<GoingOn> for Occupancy {
     }
 }
 
+/// Where some vehicles were last, of those that are in use. From the one who tells of connections.
+#[derive(Message)]
+#[rtype(result = "HashMap<VehicleId, Option<Place>>")]
+pub(crate) struct Whereabouts(pub(crate) Vec<VehicleId>);
+
+impl Handler<Whereabouts> for Occupancy {
+    type Result = MessageResult<Whereabouts>;
+
+    fn handle(&mut self, Whereabouts(vehicles): Whereabouts, _: &mut Context<Self>) -> Self::Result {
+        let place = |id: &VehicleId| Some((*id, self.vehicles.get(id)?.state.last.map(|fix| fix.place)));
+        MessageResult(vehicles.iter().filter_map(place).collect())
+    }
+}
+
 /// The vehicles in a fence. From the edge.
 #[derive(Message)]
 #[rtype(result = "Vec<InsideView>")]
@@ -74,9 +89,9 @@ impl Handler<Inside> for Occupancy {
 
     fn handle(&mut self, Inside(fence): Inside, _: &mut Context<Self>) -> Self::Result {
         let inside = |vehicle_id: &VehicleId| {
-            let state = &self.vehicles.get(vehicle_id)?.state;
+            let Known { state, line, .. } = self.vehicles.get(vehicle_id)?;
             let held = HeldFence::from(state.stay(fence)?);
-            Some(InsideView { vehicle_id: *vehicle_id, held, fix: state.last? })
+            Some(InsideView { vehicle_id: *vehicle_id, held, fix: state.last?, connection: line.state() })
         };
         let mut views: Vec<InsideView> =
             self.inside.get(&fence).into_iter().flatten().filter_map(inside).collect();

@@ -2,16 +2,18 @@
 //! changes of master data that wait are given their numbers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::prelude::*;
 
 use super::batches::{Owed, Piece, broken_invariant, dirty_vehicles, misnumbered};
 use super::corrections::Dirty;
+use super::inbox::{Telling, Untold};
 use super::parts::PersistenceParts;
 use super::retry::in_time;
 use crate::actor::watch::occupancy::{self, CommittedVehicle, Logged, Occupancy};
 use crate::meters::Invariant;
-use crate::ports::{Batch, Committed, MAX_NUMBERED, Newest, StoreError, VehicleWrite};
+use crate::ports::{Batch, Committed, MAX_NUMBERED, Newest, StoreError, TrackStore, VehicleWrite};
 
 /// How a commit ended.
 pub(super) enum Ended {
@@ -29,34 +31,104 @@ pub(super) enum Ended {
     Broken(Invariant, String, Piece),
 }
 
-/// Numbers changes if they wait, commits a piece, which may be empty, and announces both to readers.
+/// What else waits for its numbers.
+#[derive(Default)]
+pub(super) struct Unlogged {
+    /// Changes of master data.
+    pub(super) changes_wait: bool,
+    /// Records of connections.
+    pub(super) telling: Option<Telling>,
+}
+
+impl Unlogged {
+    pub(super) const fn is_empty(&self) -> bool {
+        !self.changes_wait && self.telling.is_none()
+    }
+}
+
+/// Why something of the log is not numbered.
+enum Unnumbered {
+    Failed(StoreError),
+    Broken(String),
+}
+
+/// What is numbered by the writer beside its commits.
+struct Log {
+    store: Arc<dyn TrackStore>,
+    occupancy: Addr<Occupancy>,
+    limit: Duration,
+    next_sequence: i64,
+}
+
+impl Log {
+    /// Numbers changes of master data, and tells them; returns whether there are more.
+    async fn number_changes(&mut self) -> Result<bool, Unnumbered> {
+        let changes = in_time(self.limit, self.store.number_changes()).await.map_err(Unnumbered::Failed)?;
+        let many = changes.len();
+        self.counts(changes.iter().map(|change| change.sequence))?;
+        self.tell(Logged { changes, ..Logged::default() }, many).await;
+        Ok(many >= MAX_NUMBERED)
+    }
+
+    /// Stores records of connections, and tells them.
+    async fn log_connections(&mut self, Telling { records, done }: Telling) -> Result<(), Unnumbered> {
+        let records = match in_time(self.limit, self.store.log_connections(&records)).await {
+            Ok(records) => records,
+            Err(StoreError::Refused(why)) => {
+                tracing::error!(%why, records = records.len(), "the store refuses records of connections for good");
+                done.send(Err(Untold::Refused)).ok();
+                return Ok(());
+            }
+            Err(error) => return Err(Unnumbered::Failed(error)),
+        };
+        let many = records.len();
+        self.counts(records.iter().map(|record| record.sequence))?;
+        self.tell(Logged { records, ..Logged::default() }, many).await;
+        done.send(Ok(())).ok();
+        Ok(())
+    }
+
+    fn counts(&self, numbers: impl Iterator<Item = i64>) -> Result<(), Unnumbered> {
+        misnumbered(numbers, self.next_sequence).map_or(Ok(()), |what| Err(Unnumbered::Broken(what)))
+    }
+
+    async fn tell(&mut self, log: Logged, many: usize) {
+        self.next_sequence += many as i64;
+        if many > 0 {
+            let log = Logged { next_sequence: self.next_sequence, ..log };
+            self.occupancy.send(occupancy::Committed { vehicles: Vec::new(), log }).await.ok();
+        }
+    }
+
+    async fn number(&mut self, unlogged: Unlogged) -> Result<bool, Unnumbered> {
+        let more_changes = if unlogged.changes_wait { self.number_changes().await? } else { false };
+        if let Some(telling) = unlogged.telling {
+            self.log_connections(telling).await?;
+        }
+        Ok(more_changes)
+    }
+}
+
+/// Numbers what else waits, commits a piece, which may be empty, and announces both to readers.
 pub(super) fn commit(
     parts: &PersistenceParts,
     piece: Piece,
-    mut next_sequence: i64,
-    changes_wait: bool,
+    next_sequence: i64,
+    unlogged: Unlogged,
 ) -> impl Future<Output = Ended> + use<> {
     let store = Arc::clone(&parts.store);
     let (occupancy, corrections) = (parts.occupancy.clone(), parts.corrections.clone());
     let (limit, meters) = (parts.config.commit_timeout, parts.meters.clone());
     let is_cached = parts.cache.is_some();
     async move {
-        let mut more_changes = false;
-        if changes_wait {
-            let changes = match in_time(limit, store.number_changes()).await {
-                Ok(changes) => changes,
-                Err(error) => return Ended::Failed(error, piece),
-            };
-            if let Some(what) = misnumbered(changes.iter().map(|change| change.sequence), next_sequence) {
-                return Ended::Broken(Invariant::EventNumbers, what, piece);
-            }
-            more_changes = changes.len() >= MAX_NUMBERED;
-            next_sequence += changes.len() as i64;
-            if !changes.is_empty() {
-                let log = Logged { changes, next_sequence, ..Logged::default() };
-                occupancy.send(occupancy::Committed { vehicles: Vec::new(), log }).await.ok();
-            }
-        }
+        let (log_store, log_occupancy) = (Arc::clone(&store), occupancy.clone());
+        let mut log = Log { store: log_store, occupancy: log_occupancy, limit, next_sequence };
+        let more_changes = match log.number(unlogged).await {
+            Ok(more_changes) => more_changes,
+            Err(Unnumbered::Failed(error)) => return Ended::Failed(error, piece),
+            Err(Unnumbered::Broken(what)) => return Ended::Broken(Invariant::EventNumbers, what, piece),
+        };
+        let next_sequence = log.next_sequence;
         if piece.owed.is_empty() {
             let (newest, committed, owed) = (Vec::new(), Vec::new(), Vec::new());
             return Ended::Committed { more_changes, next_sequence, newest, committed, owed, weight: 0 };

@@ -4,13 +4,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use actix::prelude::*;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::actor::vehicle::report_batch::VehicleReport;
 use crate::actor::vehicle::write_chain::ChainLink;
 use crate::error::LiveError;
 use crate::model::{OrganizationId, Timestamp, VehicleId};
-use crate::tracking::{Effects, VehicleState};
+use crate::tracking::{Effects, Record, VehicleState};
 
 /// The writer, as other actors see it.
 #[derive(Clone)]
@@ -38,6 +39,15 @@ impl Writer {
         }
     }
 
+    /// Has records of connections numbered, stored and told, soon; waits for it. One at a time.
+    pub(crate) async fn log_connections(&self, records: Vec<Record>) -> Result<(), Untold> {
+        let (done, told) = oneshot::channel();
+        if self.inbox.note_connections(Telling { records, done }) {
+            self.wake.try_send(Wake).ok();
+        }
+        told.await.unwrap_or(Err(Untold::Lost))
+    }
+
     /// Waits until everything handed over before is committed.
     pub(crate) async fn barrier(&self) -> Result<(), LiveError> {
         self.barrier.send(Barrier).await.map_err(|_| LiveError::Stopped)?
@@ -57,6 +67,21 @@ pub(crate) struct Write {
     pub(crate) link: ChainLink,
     /// How long ago its oldest fix had arrived when it was handed over. Seconds.
     pub(crate) age_seconds: f64,
+}
+
+/// Records of connections on their way to the log.
+pub(crate) struct Telling {
+    pub(crate) records: Vec<Record>,
+    pub(crate) done: oneshot::Sender<Result<(), Untold>>,
+}
+
+/// Why records of connections were not told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Untold {
+    /// The store is away, or was: whether they are stored is known once it answers.
+    Lost,
+    /// The store will never take them.
+    Refused,
 }
 
 /// There is something to take. From the vehicle whose write reached the weight at which the writer wants to be
@@ -81,6 +106,7 @@ struct Held {
     writes: Vec<(Write, Instant)>,
     weight: usize,
     changes_wait: bool,
+    telling: Option<Telling>,
     wake_at: WakeAt,
 }
 
@@ -114,8 +140,17 @@ impl Inbox {
 
     /// Notes that changes wait for their numbers; returns whether to wake the writer.
     fn note_changes(&self) -> bool {
+        self.note(|held| held.changes_wait = true)
+    }
+
+    /// Keeps records of connections; returns whether to wake the writer.
+    fn note_connections(&self, telling: Telling) -> bool {
+        self.note(|held| held.telling = Some(telling))
+    }
+
+    fn note(&self, put: impl FnOnce(&mut Held)) -> bool {
         let mut held = self.lock();
-        held.changes_wait = true;
+        put(&mut held);
         let should_wake = matches!(held.wake_at, WakeAt::Weight(_));
         if should_wake {
             held.wake_at = WakeAt::Never;
@@ -126,6 +161,11 @@ impl Inbox {
     /// Whether changes came that wait for their numbers, since this was last asked.
     pub(crate) fn take_changes(&self) -> bool {
         std::mem::take(&mut self.lock().changes_wait)
+    }
+
+    /// Takes the records of connections that wait.
+    pub(crate) fn take_telling(&self) -> Option<Telling> {
+        self.lock().telling.take()
     }
 
     /// Takes all writes, in their order.
@@ -142,7 +182,7 @@ impl Inbox {
         let mut held = self.lock();
         held.wake_at = wake_at;
         let WakeAt::Weight(weight) = wake_at else { return false };
-        held.changes_wait || (!held.writes.is_empty() && held.weight >= weight)
+        held.changes_wait || held.telling.is_some() || (!held.writes.is_empty() && held.weight >= weight)
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {

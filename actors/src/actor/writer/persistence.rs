@@ -15,9 +15,9 @@ use tokio::time::Instant;
 
 use super::batches::{Owed, Piece, Waiting, refuse};
 use super::cache::CacheNewest;
-use super::commit::{Ended, commit};
+use super::commit::{Ended, Unlogged, commit};
 use super::corrections::Dirty;
-use super::inbox::{Barrier, Inbox, Wake, WakeAt, Writer};
+use super::inbox::{Barrier, Inbox, Telling, Wake, WakeAt, Writer};
 use super::parts::PersistenceParts;
 use super::retry::reread;
 use crate::actor::vehicle::report_batch::Outcome;
@@ -43,6 +43,8 @@ pub(crate) struct Persistence {
     waiting: Waiting,
     /// Changes of master data wait for their numbers.
     changes_wait: bool,
+    /// Records of connections wait for theirs.
+    telling: Option<Telling>,
     refused_in_a_row: u32,
     doing: Doing,
     timer: Option<SpawnHandle>,
@@ -85,6 +87,7 @@ impl Persistence {
             waiting: Waiting::default(),
             // The server may have stopped before it numbered them.
             changes_wait: true,
+            telling: None,
             refused_in_a_row: 0,
             doing: Doing::Gathering,
             timer: None,
@@ -113,6 +116,7 @@ impl Persistence {
 
     fn take_in(&mut self) {
         self.changes_wait |= self.inbox.take_changes();
+        self.telling = self.inbox.take_telling().or(self.telling.take());
         let meters = &self.parts.meters;
         let writes = self.inbox.take();
         meters.writes.offer(writes.len() as u64);
@@ -136,7 +140,8 @@ impl Persistence {
     /// Starts a commit if one is due: there are enough rows, a barrier or a refused half waits, or the window is
     /// over.
     fn flush_if_due(&mut self, window_over: bool, ctx: &mut Context<Self>) {
-        if self.doing != Doing::Gathering || (self.waiting.is_empty() && !self.changes_wait) {
+        let is_idle = self.waiting.is_empty() && !self.changes_wait && self.telling.is_none();
+        if self.doing != Doing::Gathering || is_idle {
             return;
         }
         if window_over || self.waiting.is_due(self.parts.config.max_batch_rows) {
@@ -171,13 +176,14 @@ impl Persistence {
             }
             piece = self.waiting.next(max_rows);
         }
-        let numbers_changes = std::mem::take(&mut self.changes_wait);
-        if piece.owed.is_empty() && !numbers_changes {
+        let log =
+            Unlogged { changes_wait: std::mem::take(&mut self.changes_wait), telling: self.telling.take() };
+        if piece.owed.is_empty() && log.is_empty() {
             return;
         }
         self.doing = Doing::Committing;
         let begun = Instant::now();
-        let commit = commit(&self.parts, piece, self.next_sequence, numbers_changes);
+        let commit = commit(&self.parts, piece, self.next_sequence, log);
         ctx.spawn(commit.into_actor(self).map(move |ended, actor, ctx| {
             actor.committed_at = Some(Instant::now());
             match ended {
@@ -272,6 +278,8 @@ impl Persistence {
         let Piece { batch, owed } = piece;
         tracing::error!(%error, writes = batch.writes.len(), "commit failed, nothing is acknowledged until the store answers");
         self.parts.permits.suspend();
+        // Its sender is told that it is lost: silence counts anew.
+        drop((self.telling.take(), self.inbox.take_telling()));
         let meters = &self.parts.meters;
         meters.failed_commits.add(1);
         let many = owed.len();

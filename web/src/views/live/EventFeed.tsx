@@ -2,7 +2,7 @@
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 
-import type { Event, FuelRecord, OverspeedEvent } from "../../api/schema";
+import type { ConnectionEvent, Event, FuelRecord, OverspeedEvent } from "../../api/schema";
 import { Empty } from "../../parts/Empty";
 import { Time } from "../../parts/Time";
 import { measure, span } from "../../format";
@@ -51,6 +51,7 @@ export function EventFeed() {
 function lineOf(one: Happening) {
   if ("fuel" in one) return <FuelLine key={one.key} record={one.fuel} />;
   if ("over" in one) return <OverspeedLine key={one.key} record={one.over} />;
+  if ("heard" in one) return <ConnectionLine key={one.key} record={one.heard} />;
   return <Line {...one} />;
 }
 
@@ -98,6 +99,22 @@ function FuelLine({ record: { type, status, vehicleId, vehicleName, volumeLiters
       </div>
       <div class="event-actions">
         <a href={`${href("replay", vehicleId)}?at=${startedAt}`} aria-label={words.replayOf(vehicleName)}>{words.replay}</a>
+      </div>
+    </li>
+  );
+}
+
+function ConnectionLine({ record: { type, vehicleId, vehicleName, occurredAt } }: { record: ConnectionEvent }) {
+  const words = strings.events;
+  return (
+    <li data-event={type} data-status="active">
+      <span class="event-shape" aria-hidden="true" />
+      <div class="event-what">
+        <a href={href("live", vehicleId)}>{vehicleName}</a> {words.heard[type]}
+        <div class="event-when"><Time at={occurredAt} /></div>
+      </div>
+      <div class="event-actions">
+        <a href={`${href("replay", vehicleId)}?at=${occurredAt}`} aria-label={words.replayOf(vehicleName)}>{words.replay}</a>
       </div>
     </li>
   );

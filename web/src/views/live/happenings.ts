@@ -2,17 +2,18 @@
 
 import { computed, signal } from "@preact/signals";
 
-import type { Event, FuelRecord, OverspeedEvent } from "../../api/schema";
-import { isOfFuel, isOverspeed } from "../../api/types";
+import type { ConnectionEvent, Event, FuelRecord, OverspeedEvent } from "../../api/schema";
+import { isConnection, isOfFuel, isOverspeed } from "../../api/types";
 import { events } from "../../state/fleet";
 
 const KEY = "waypost.muted";
 
-/** A stay as far as it is known, what happened last deciding its place; or a refuel or drain; or a time over a limit. */
+/** A stay as far as it is known, what happened last deciding its place; or a refuel or drain; or a time over a limit; or a vehicle heard of or not. */
 export type Happening =
   | { readonly key: string; readonly last: Event; readonly entry?: Event; readonly exit?: Event }
   | { readonly key: string; readonly fuel: FuelRecord }
-  | { readonly key: string; readonly over: OverspeedEvent };
+  | { readonly key: string; readonly over: OverspeedEvent }
+  | { readonly key: string; readonly heard: ConnectionEvent };
 
 function kept(): readonly string[] {
   try {
@@ -38,6 +39,7 @@ export const happenings = computed<readonly Happening[]>(() => {
   const byKey = new Map<string, Happening>();
   for (const event of events.list.value) {
     if (isOfFuel(event)) byKey.set(event.id, { key: event.id, fuel: event });
+    else if (isConnection(event)) byKey.set(event.id, { key: event.id, heard: event });
     else if (isOverspeed(event)) {
       if (!event.geofenceId || !silent.has(event.geofenceId)) byKey.set(event.id, { key: event.id, over: event });
     } else if (!silent.has(event.geofenceId)) {

@@ -1,0 +1,301 @@
+//! Who is heard of: one timer wheel for all vehicles finds silence, and what changes becomes a record of the log. Knows
+//! nothing of where vehicles are.
+//!
+//! A vehicle notes by itself when it is heard ([`Line`]); the wheel looks at it when it may have become silent, and puts it
+//! in again if it was heard since. Silence counts from the start of the server, and anew from each time the store comes
+//! back: while nobody can be heard, nobody is silent.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::fut::ActorFutureExt as _;
+use actix::prelude::*;
+use rustc_hash::FxBuildHasher;
+
+use super::line::Line;
+use super::occupancy::Occupancy;
+use super::queries::Whereabouts;
+use super::wheel::TimerWheel;
+use crate::actor::runtime::permits::Permits;
+use crate::actor::writer::inbox::{Untold, Writer};
+use crate::clock::Clock;
+use crate::meters::Meters;
+use crate::model::{Connection, OrganizationId, Silence, Timestamp, VehicleId};
+use crate::ports::{Seeds, VehicleSeed};
+use crate::tracking::{ConnectionChange, Record};
+
+/// Vehicles that may ask at once to be looked at; others ask with their next report.
+const MAILBOX: usize = 1_024;
+/// Records handed over at once.
+const TOGETHER: usize = 500;
+/// A vehicle whose record the store refuses for good is looked at again after this time. Seconds.
+const REST_SECONDS: f64 = 3_600.0;
+
+/// What silence is found with.
+pub(crate) struct ConnectionsParts {
+    pub(crate) writer: Writer,
+    pub(crate) occupancy: Addr<Occupancy>,
+    pub(crate) permits: Permits,
+    pub(crate) clock: Clock,
+    pub(crate) meters: Meters,
+    /// The time between two looks.
+    pub(crate) every: Duration,
+    pub(crate) silences: HashMap<OrganizationId, Silence>,
+    pub(crate) lines: Lines,
+}
+
+/// The lines at the start.
+pub(crate) type Lines = HashMap<VehicleId, Tracked, FxBuildHasher>;
+
+/// A vehicle that was heard once.
+pub(crate) struct Tracked {
+    organization_id: OrganizationId,
+    pub(crate) line: Arc<Line>,
+    /// When it was heard last before it was told to be silent.
+    silent_since: Timestamp,
+    /// Its newest place in the wheel; older ones are void.
+    turn: u32,
+}
+
+/// The one who tells.
+pub(crate) struct Connections {
+    parts: ConnectionsParts,
+    wheel: TimerWheel<(VehicleId, u32)>,
+    /// Vehicles whose state may have to be told.
+    waiting: BTreeSet<VehicleId>,
+    is_telling: bool,
+    /// The write generation at the last look: a new one begins after an outage.
+    generation: u64,
+    /// No silence began earlier.
+    counts_from: Timestamp,
+}
+
+/// The lines as they are stored. What a vehicle was when the log has no word of it follows from how long it was silent
+/// when the last vehicle of all was heard: so long, about, the server was there to hear.
+pub(crate) fn lines(seeds: &Seeds) -> Lines {
+    let silences: HashMap<_, _> = seeds.silences.iter().copied().collect();
+    let heard_at = |seed: &VehicleSeed| {
+        let told = seed.connection.map(|(_, heard_at)| heard_at);
+        seed.state.last.map(|fix| fix.received_at).or(told)
+    };
+    let heard = || seeds.vehicles.iter().filter_map(|seed| Some((seed, heard_at(seed)?)));
+    let newest = heard().map(|(_, at)| at).max();
+    let line = |(seed, heard_at): (&VehicleSeed, Timestamp)| {
+        let organization_id = seed.vehicle.organization_id;
+        let (told, silent_since) = seed.connection.unwrap_or_else(|| {
+            let silent = newest.map_or(0.0, |newest| newest.seconds_since(heard_at));
+            let told = silences.get(&organization_id).map_or(Connection::Online, |known| known.makes(silent));
+            (told, heard_at)
+        });
+        // It may have been heard by fixes that are older than its newest.
+        let heard_at = if told == Connection::Online { heard_at.max(silent_since) } else { heard_at };
+        let line = Arc::new(Line::new(Some((heard_at, told))));
+        line.track();
+        (seed.vehicle.id, Tracked { organization_id, line, silent_since, turn: 0 })
+    };
+    heard().map(line).collect()
+}
+
+impl Connections {
+    pub(crate) fn new(parts: ConnectionsParts) -> Self {
+        let now = (parts.clock)();
+        let generation = parts.permits.generation();
+        let (wheel, waiting) = (TimerWheel::new(now), BTreeSet::new());
+        Self { parts, wheel, waiting, is_telling: false, generation, counts_from: now }
+    }
+
+    /// What a vehicle is, as far as can be told; `None`: nobody asks.
+    fn state(&self, tracked: &Tracked, now: Timestamp) -> Option<Connection> {
+        let silence = self.parts.silences.get(&tracked.organization_id)?;
+        let (told, heard_at) = (tracked.line.told()?, tracked.line.heard_at());
+        if told != Connection::Online && heard_at > tracked.silent_since {
+            return Some(Connection::Online);
+        }
+        // Who is silent stays so, though silence counts anew.
+        Some(told.max(silence.makes(now.seconds_since(heard_at.max(self.counts_from)))))
+    }
+
+    /// Sets when to look at a vehicle again.
+    fn line_up(&mut self, vehicle: VehicleId) {
+        let Some(tracked) = self.parts.lines.get_mut(&vehicle) else { return };
+        let Some(told) = tracked.line.told() else { return };
+        let heard_at = tracked.line.heard_at();
+        tracked.turn = tracked.turn.wrapping_add(1);
+        if told != Connection::Online && heard_at > tracked.silent_since {
+            self.waiting.insert(vehicle);
+        } else if let Some(silence) = self.parts.silences.get(&tracked.organization_id)
+            && let Some(due) = silence.next(told, heard_at.max(self.counts_from))
+        {
+            self.wheel.put((vehicle, tracked.turn), due);
+        }
+    }
+
+    fn look(&mut self, ctx: &mut Context<Self>) {
+        if self.parts.silences.is_empty() {
+            return;
+        }
+        let (now, generation) = ((self.parts.clock)(), self.parts.permits.generation());
+        if generation != self.generation || !self.parts.permits.is_available() {
+            (self.generation, self.counts_from) = (generation, now);
+        }
+        for (vehicle, turn) in self.wheel.turn(now) {
+            if self.parts.lines.get(&vehicle).is_some_and(|tracked| tracked.turn == turn) {
+                self.waiting.insert(vehicle);
+            }
+        }
+        self.tell(ctx);
+        self.parts.meters.connection_looks.add(1);
+    }
+
+    /// Hands over what there is to tell, unless something is on its way.
+    fn tell(&mut self, ctx: &mut Context<Self>) {
+        if self.is_telling || self.waiting.is_empty() || !self.parts.permits.is_available() {
+            return;
+        }
+        let now = (self.parts.clock)();
+        let changes = self.changes(now);
+        if changes.is_empty() {
+            return;
+        }
+        self.is_telling = true;
+        let (occupancy, writer) = (self.parts.occupancy.clone(), self.parts.writer.clone());
+        let told = async move {
+            let vehicles = changes.iter().map(|change| change.vehicle_id).collect();
+            let places = occupancy.send(Whereabouts(vehicles)).await.unwrap_or_default();
+            let known = |change: &ConnectionChange| Some((*change, *places.get(&change.vehicle_id)?));
+            let record = |(change, location)| ConnectionChange { location, ..change }.record(now);
+            let records: Vec<Record> = changes.iter().filter_map(known).map(record).collect();
+            let told = if records.is_empty() { Ok(()) } else { writer.log_connections(records).await };
+            let (known, gone) = changes
+                .iter()
+                .map(|change| change.vehicle_id)
+                .partition(|vehicle| places.contains_key(vehicle));
+            (known, gone, told)
+        };
+        ctx.spawn(told.into_actor(self).map(|(known, gone, told), actor, ctx| {
+            actor.is_telling = false;
+            actor.told(known, gone, told, ctx);
+        }));
+    }
+
+    /// The changes to tell next.
+    fn changes(&mut self, now: Timestamp) -> Vec<ConnectionChange> {
+        let mut changes = Vec::new();
+        while changes.len() < TOGETHER
+            && let Some(vehicle_id) = self.waiting.pop_first()
+        {
+            let change = self.change(vehicle_id, now);
+            if change.is_none() {
+                self.line_up(vehicle_id);
+            }
+            changes.extend(change);
+        }
+        changes
+    }
+
+    fn change(&mut self, vehicle_id: VehicleId, now: Timestamp) -> Option<ConnectionChange> {
+        let tracked = self.parts.lines.get(&vehicle_id)?;
+        let state = self.state(tracked, now).filter(|state| Some(*state) != tracked.line.told())?;
+        let silence = *self.parts.silences.get(&tracked.organization_id)?;
+        let counts_from = self.counts_from;
+        let tracked = self.parts.lines.get_mut(&vehicle_id)?;
+        let (organization_id, heard_at) = (tracked.organization_id, tracked.line.heard_at());
+        let occurred_at = if state == Connection::Online {
+            heard_at
+        } else {
+            tracked.silent_since = heard_at;
+            heard_at.max(counts_from).plus_seconds(silence.seconds_to(state) as f64)
+        };
+        let silent_since = tracked.silent_since;
+        let location = None;
+        Some(ConnectionChange {
+            vehicle_id,
+            organization_id,
+            state,
+            silent_since,
+            heard_at,
+            occurred_at,
+            location,
+        })
+    }
+
+    fn told(
+        &mut self,
+        known: Vec<VehicleId>,
+        gone: Vec<VehicleId>,
+        told: Result<(), Untold>,
+        ctx: &mut Context<Self>,
+    ) {
+        for vehicle in gone {
+            self.parts.lines.remove(&vehicle);
+        }
+        match told {
+            Ok(()) => {
+                known.into_iter().for_each(|vehicle| self.line_up(vehicle));
+                self.tell(ctx);
+            }
+            // Until the next look, which knows whether the store was away.
+            Err(Untold::Lost) => self.waiting.extend(known),
+            Err(Untold::Refused) => {
+                let later = (self.parts.clock)().plus_seconds(REST_SECONDS);
+                for vehicle in known {
+                    if let Some(tracked) = self.parts.lines.get_mut(&vehicle) {
+                        tracked.turn = tracked.turn.wrapping_add(1);
+                        self.wheel.put((vehicle, tracked.turn), later);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Actor for Connections {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        let all: Vec<VehicleId> = self.parts.lines.keys().copied().collect();
+        all.into_iter().for_each(|vehicle| self.line_up(vehicle));
+        ctx.run_interval(self.parts.every, Self::look);
+    }
+}
+
+/// A vehicle was heard that was not online. From the vehicle, once until it is answered.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Heard {
+    pub(crate) vehicle_id: VehicleId,
+    pub(crate) organization_id: OrganizationId,
+    pub(crate) line: Arc<Line>,
+}
+
+impl Handler<Heard> for Connections {
+    type Result = ();
+
+    fn handle(&mut self, Heard { vehicle_id, organization_id, line }: Heard, ctx: &mut Context<Self>) {
+        line.track();
+        let new = Tracked { organization_id, line, silent_since: Timestamp::MIN, turn: 0 };
+        self.parts.lines.entry(vehicle_id).or_insert(new);
+        self.line_up(vehicle_id);
+        self.tell(ctx);
+    }
+}
+
+/// How much silence counts in an organization from now on. From the edge.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct PutSilence(pub(crate) OrganizationId, pub(crate) Silence);
+
+impl Handler<PutSilence> for Connections {
+    type Result = ();
+
+    fn handle(&mut self, PutSilence(organization, silence): PutSilence, _: &mut Context<Self>) {
+        if self.parts.silences.insert(organization, silence) == Some(silence) {
+            return;
+        }
+        let own = self.parts.lines.iter().filter(|(_, tracked)| tracked.organization_id == organization);
+        let own: Vec<VehicleId> = own.map(|(vehicle, _)| *vehicle).collect();
+        own.into_iter().for_each(|vehicle| self.line_up(vehicle));
+    }
+}

@@ -1,0 +1,152 @@
+//! What the store in memory answers the core, and how it fails.
+
+use futures_util::future::BoxFuture;
+use waypost_actors::model::{Change, GeofenceId, VehicleId};
+use waypost_actors::ports::{Batch, Committed, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore};
+use waypost_actors::tracking::Record;
+
+use crate::fault::Fault;
+use crate::store::{Store, away};
+
+impl TrackStore for Store {
+    fn seeds(&self) -> BoxFuture<'_, Result<Seeds, StoreError>> {
+        Box::pin(async move { Ok(self.books().seeds()) })
+    }
+
+    fn commit<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Vec<Committed>, StoreError>> {
+        Box::pin(async move {
+            self.books().note(batch);
+            let takes = self.books().takes;
+            if !takes.is_zero() {
+                tokio::time::sleep(takes).await;
+            }
+            self.open.subscribe().wait_for(|open| *open).await.expect("the store keeps the sender");
+            let fault = {
+                let mut books = self.books();
+                books.answers()?;
+                books.takes(batch)?;
+                books.plan.pop_front().unwrap_or(Fault::None)
+            };
+            match fault {
+                Fault::None => Ok(self.books().write(batch)),
+                Fault::Refuse => Err(away("refused")),
+                Fault::Doubt => {
+                    self.books().write(batch);
+                    Err(away("stored, and the answer is lost"))
+                }
+                Fault::Vanish => {
+                    let mut books = self.books();
+                    books.away = true;
+                    books.write(batch);
+                    Err(away("stored, and gone"))
+                }
+                Fault::HangStored => {
+                    self.books().write(batch);
+                    std::future::pending().await
+                }
+                Fault::Hang => std::future::pending().await,
+                Fault::Panic => panic!("the store panics, as it was told"),
+                Fault::Miscount => {
+                    let mut committed = self.books().write(batch);
+                    committed[0].counts.stored -= 1;
+                    Ok(committed)
+                }
+                Fault::Misnumber => {
+                    let mut committed = self.books().write(batch);
+                    committed
+                        .iter_mut()
+                        .flat_map(|told| &mut told.records)
+                        .for_each(|record| record.sequence += 1);
+                    Ok(committed)
+                }
+                Fault::TakenOver => {
+                    self.books().taken_over = true;
+                    Err(StoreError::TakenOver)
+                }
+            }
+        })
+    }
+
+    fn reread<'a>(
+        &'a self,
+        vehicles: &'a [VehicleId],
+        sequence: i64,
+    ) -> BoxFuture<'a, Result<Reread, StoreError>> {
+        Box::pin(async move {
+            let books = self.books();
+            books.answers()?;
+            let stored = |id: &VehicleId| books.ledgers.get(id);
+            let dirty = |id: &VehicleId| Some((*id, stored(id)?.mark?.from));
+            let of_ledgers = books.ledgers.values().flat_map(|ledger| ledger.records.values());
+            let mut records: Vec<Record> = of_ledgers.chain(&books.connections).cloned().collect();
+            records.retain(|record| record.sequence >= sequence);
+            records.sort_by_key(|record| record.sequence);
+            Ok(Reread {
+                states: vehicles
+                    .iter()
+                    .map(|id| (*id, stored(id).map(|ledger| ledger.state.clone()).unwrap_or_default()))
+                    .collect(),
+                dirty: vehicles.iter().filter_map(dirty).collect(),
+                records,
+                changes: Vec::new(),
+                next_sequence: books.next_sequence(),
+            })
+        })
+    }
+
+    fn number_changes(&self) -> BoxFuture<'_, Result<Vec<Change>, StoreError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn log_connections<'a>(
+        &'a self,
+        records: &'a [Record],
+    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        Box::pin(async move {
+            self.open.subscribe().wait_for(|open| *open).await.expect("the store keeps the sender");
+            let mut books = self.books();
+            books.answers()?;
+            match books.connection_faults.pop_front().unwrap_or(Fault::None) {
+                Fault::Refuse => Err(StoreError::refused("never")),
+                Fault::Doubt => {
+                    books.log_connections(records);
+                    Err(away("stored, and the answer is lost"))
+                }
+                _ => Ok(books.log_connections(records)),
+            }
+        })
+    }
+
+    fn slice(&self, vehicle: VehicleId) -> BoxFuture<'_, Result<Option<Slice>, StoreError>> {
+        Box::pin(async move {
+            self.books().slices += 1;
+            // The slice is read now; the answer comes late.
+            let slice = {
+                let books = self.books();
+                books.answers()?;
+                books.ledgers.get(&vehicle).and_then(|ledger| ledger.slice(books.slice_fixes))
+            };
+            self.slices_open.subscribe().wait_for(|open| *open).await.expect("the store keeps the sender");
+            Ok(slice)
+        })
+    }
+
+    fn keep_refused_fix<'a>(&'a self, refused: &'a RefusedFix) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let mut books = self.books();
+            books.answers()?;
+            books.quarantined.push(refused.clone());
+            Ok(())
+        })
+    }
+
+    fn mark_settled(&self, fence: GeofenceId, version: i64) -> BoxFuture<'_, Result<(), StoreError>> {
+        let mut books = self.books();
+        let answer = books.answers().map(|()| books.settled.push((fence, version)));
+        Box::pin(std::future::ready(answer))
+    }
+
+    fn mark_calibrated(&self, _: VehicleId, _: i64) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(std::future::ready(self.books().answers()))
+    }
+}
