@@ -12,9 +12,8 @@ use waypost_actors::model::OrganizationId;
 
 use crate::context::Context;
 use crate::http::show_change;
-use crate::mqtt_out::{self, FleetNow, Publisher, Seen};
+use crate::mqtt_out::{self, FleetNow, Publisher};
 use crate::ops::error::OpError;
-use crate::ops::live_view::Connection;
 use crate::ops::positions::Newest;
 use crate::ops::webhooks::disable;
 use crate::webhooks::{Dispatcher, Ports, Webhooks};
@@ -92,12 +91,7 @@ fn publishers(context: &Context) -> Vec<Publisher> {
 
 async fn fleet(context: &Context, organization: OrganizationId) -> Result<FleetNow, OpError> {
     let (newest, vehicles) = Newest::read(context, organization).await?;
-    let seen =
-        |(vehicle, state, heard): (_, _, Connection)| Seen { vehicle, state, connection: heard.as_str() };
-    Ok(FleetNow {
-        vehicles: vehicles.into_iter().map(seen).collect(),
-        show: Rc::new(move |vehicle, state| json(&newest.show(vehicle, state))),
-    })
+    Ok(FleetNow { vehicles, show: Rc::new(move |vehicle, now| json(&newest.show(vehicle, now))) })
 }
 
 fn json(position: &impl Serialize) -> String {

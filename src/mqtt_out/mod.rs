@@ -10,8 +10,10 @@ mod parts;
 mod positions;
 mod publisher;
 mod session;
+mod target;
 mod window;
 
 pub use meters::Meters;
-pub use parts::{FleetNow, Ports, ReadFleet, Seen};
-pub use publisher::{Parts, Publisher};
+pub use parts::{FleetNow, Ports, ReadFleet};
+pub use publisher::Publisher;
+pub use target::Parts;

@@ -1,30 +1,19 @@
 //! What publishing asks use cases for.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use futures_util::future::LocalBoxFuture;
+use waypost_actors::live::VehicleNow;
 use waypost_actors::model::{OrganizationId, VehicleId};
-use waypost_actors::tracking::VehicleState;
 
 use crate::feed::ShowChange;
-
-/// A vehicle as it is now.
-pub struct Seen {
-    /// Which.
-    pub vehicle: VehicleId,
-    /// What is committed of it.
-    pub state: Arc<VehicleState>,
-    /// Whether it is heard of: changes without a commit.
-    pub connection: &'static str,
-}
 
 /// The vehicles of an organization that ever had a position, as they are now.
 pub struct FleetNow {
     /// The vehicles.
-    pub vehicles: Vec<Seen>,
+    pub vehicles: Vec<(VehicleId, VehicleNow)>,
     /// The form in which GET gives a vehicle's newest position.
-    pub show: Rc<dyn Fn(VehicleId, &VehicleState) -> String>,
+    pub show: Rc<dyn Fn(VehicleId, &VehicleNow) -> String>,
 }
 
 /// Reads a fleet; the error is the store's or the live core's.

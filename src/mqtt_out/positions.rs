@@ -3,15 +3,13 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+use waypost_actors::live::VehicleNow;
 use waypost_actors::model::VehicleId;
-use waypost_actors::tracking::VehicleState;
-
-use super::parts::Seen;
 
 /// What a broker knows of positions, and what it is still to be given. Bounded by the number of vehicles.
 #[derive(Default)]
 pub(super) struct Positions {
-    newest: HashMap<VehicleId, (Arc<VehicleState>, &'static str)>,
+    newest: HashMap<VehicleId, VehicleNow>,
     line: VecDeque<VehicleId>,
     waiting: HashSet<VehicleId>,
     /// Deleted by the log, and perhaps not yet by the live core.
@@ -20,16 +18,15 @@ pub(super) struct Positions {
 
 impl Positions {
     /// Takes in the fleet as it is now.
-    pub(super) fn look(&mut self, fleet: Vec<Seen>) {
-        let there: HashSet<VehicleId> = fleet.iter().map(|seen| seen.vehicle).collect();
+    pub(super) fn look(&mut self, fleet: Vec<(VehicleId, VehicleNow)>) {
+        let there: HashSet<VehicleId> = fleet.iter().map(|(vehicle, _)| *vehicle).collect();
         self.deleted.retain(|vehicle| there.contains(vehicle));
-        for Seen { vehicle, state, connection } in fleet {
-            let known = self.newest.get(&vehicle);
-            let is_known = known.is_some_and(|(of, was)| Arc::ptr_eq(of, &state) && *was == connection);
+        for (vehicle, now) in fleet {
+            let is_known = self.newest.get(&vehicle).is_some_and(|known| is_same(known, &now));
             if is_known || self.deleted.contains(&vehicle) {
                 continue;
             }
-            self.newest.insert(vehicle, (state, connection));
+            self.newest.insert(vehicle, now);
             self.put(vehicle);
         }
         let gone: Vec<VehicleId> =
@@ -52,10 +49,10 @@ impl Positions {
         }
     }
 
-    /// The vehicle that has waited longest, with its newest state; none if it is gone.
-    pub(super) fn first(&self) -> Option<(VehicleId, Option<Arc<VehicleState>>)> {
+    /// The vehicle that has waited longest, as it is now; none if it is gone.
+    pub(super) fn first(&self) -> Option<(VehicleId, Option<&VehicleNow>)> {
         let vehicle = *self.line.front()?;
-        Some((vehicle, self.newest.get(&vehicle).map(|(state, _)| Arc::clone(state))))
+        Some((vehicle, self.newest.get(&vehicle)))
     }
 
     /// Notes that the first was handed over.
@@ -66,21 +63,32 @@ impl Positions {
     }
 }
 
+/// Whether nothing was committed or told in between.
+fn is_same(known: &VehicleNow, now: &VehicleNow) -> bool {
+    Arc::ptr_eq(&known.state, &now.state)
+        && known.settled_through == now.settled_through
+        && known.connection == now.connection
+}
+
 #[cfg(test)]
 mod tests {
     use uuid::Uuid;
+    use waypost_actors::model::Connection;
+    use waypost_actors::tracking::VehicleState;
 
     use super::*;
 
-    fn seen(vehicle: u128, state: &Arc<VehicleState>, connection: &'static str) -> Seen {
-        Seen { vehicle: VehicleId(Uuid::from_u128(vehicle)), state: Arc::clone(state), connection }
+    fn seen(vehicle: u128, state: &Arc<VehicleState>, connection: Connection) -> (VehicleId, VehicleNow) {
+        let now = VehicleNow { state: Arc::clone(state), settled_through: None, connection };
+        (VehicleId(Uuid::from_u128(vehicle)), now)
     }
 
     fn taken(positions: &mut Positions) -> Vec<(u128, Option<Arc<VehicleState>>)> {
         let next = |positions: &mut Positions| {
-            let (vehicle, state) = positions.first()?;
+            let (vehicle, now) = positions.first()?;
+            let taken = (vehicle.0.as_u128(), now.map(|now| Arc::clone(&now.state)));
             positions.pop();
-            Some((vehicle.0.as_u128(), state))
+            Some(taken)
         };
         std::iter::from_fn(|| next(positions)).collect()
     }
@@ -89,14 +97,17 @@ mod tests {
     fn a_slow_broker_gets_the_newest_of_each_vehicle() {
         let mut positions = Positions::default();
         let states: Vec<Arc<VehicleState>> = (0..3).map(|_| Arc::default()).collect();
-        positions.look(vec![seen(1, &states[0], "online"), seen(2, &states[0], "online")]);
-        positions.look(vec![seen(1, &states[1], "online"), seen(2, &states[0], "online")]);
-        positions.look(vec![seen(1, &states[2], "online"), seen(2, &states[0], "online")]);
+        positions
+            .look(vec![seen(1, &states[0], Connection::Online), seen(2, &states[0], Connection::Online)]);
+        positions
+            .look(vec![seen(1, &states[1], Connection::Online), seen(2, &states[0], Connection::Online)]);
+        positions
+            .look(vec![seen(1, &states[2], Connection::Online), seen(2, &states[0], Connection::Online)]);
         let got = taken(&mut positions);
         assert_eq!(got.iter().map(|(vehicle, _)| *vehicle).collect::<Vec<_>>(), [1, 2]);
         assert!(got[0].1.as_ref().is_some_and(|state| Arc::ptr_eq(state, &states[2])));
         // The same is not given twice, but a silence is.
-        positions.look(vec![seen(1, &states[2], "online"), seen(2, &states[0], "stale")]);
+        positions.look(vec![seen(1, &states[2], Connection::Online), seen(2, &states[0], Connection::Stale)]);
         assert_eq!(taken(&mut positions).iter().map(|(vehicle, _)| *vehicle).collect::<Vec<_>>(), [2]);
     }
 
@@ -104,14 +115,14 @@ mod tests {
     fn what_is_gone_is_emptied_and_stays_so() {
         let mut positions = Positions::default();
         let state: Arc<VehicleState> = Arc::default();
-        positions.look(vec![seen(1, &state, "online"), seen(2, &state, "online")]);
+        positions.look(vec![seen(1, &state, Connection::Online), seen(2, &state, Connection::Online)]);
         taken(&mut positions);
-        positions.look(vec![seen(2, &state, "online")]);
+        positions.look(vec![seen(2, &state, Connection::Online)]);
         let got = taken(&mut positions);
         assert!(matches!(&got[..], [(1, None)]));
         // By the log it is deleted, by the live core it is a moment later.
         positions.delete(VehicleId(Uuid::from_u128(2)));
-        positions.look(vec![seen(2, &Arc::default(), "online")]);
+        positions.look(vec![seen(2, &Arc::default(), Connection::Online)]);
         assert!(taken(&mut positions).is_empty());
         positions.look(Vec::new());
         assert!(taken(&mut positions).is_empty() && positions.deleted.is_empty());

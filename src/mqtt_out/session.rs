@@ -10,13 +10,12 @@ use std::time::Duration;
 use rumqttc::{AsyncClient, Event, EventLoop, Packet, QoS};
 use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval, timeout};
-use waypost_actors::live::LiveError;
+use waypost_actors::live::{LiveError, VehicleNow};
 use waypost_actors::model::{ChangeKind, ChangedResource, VehicleId};
-use waypost_actors::tracking::VehicleState;
 use waypost_actors::watch::{Audience, Interest, News, Watch};
 
 use super::positions::Positions;
-use super::publisher::Publisher;
+use super::target::Target;
 use super::window::Window;
 use crate::feed::Entry;
 use crate::webhooks::{Known, Message, Recent, Selection, Writer, read_log};
@@ -35,7 +34,7 @@ const LONGEST_BYTES: usize = 8 * 1024 * 1024 - 64 * 1024;
 
 /// One connection.
 pub(super) struct Session<'a> {
-    publisher: &'a Publisher,
+    target: &'a Target,
     root: String,
     client: AsyncClient,
     window: RefCell<Window>,
@@ -59,13 +58,13 @@ struct Waiting {
     recent: Recent,
     writer: Writer,
     positions: Positions,
-    show: Option<Rc<dyn Fn(VehicleId, &VehicleState) -> String>>,
+    show: Option<Rc<dyn Fn(VehicleId, &VehicleNow) -> String>>,
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn new(publisher: &'a Publisher, client: AsyncClient, window: Window) -> Self {
-        let root = publisher.output.root(publisher.organization());
-        Self { publisher, root, client, window: RefCell::new(window), moved: Notify::new() }
+    pub(super) fn new(target: &'a Target, client: AsyncClient, window: Window) -> Self {
+        let root = target.output.root(target.organization());
+        Self { target, root, client, window: RefCell::new(window), moved: Notify::new() }
     }
 
     /// Keeps the connection going; returns why it ended.
@@ -77,14 +76,14 @@ impl<'a> Session<'a> {
                 }
                 Ok(Ok(Event::Incoming(Packet::PubAck(ack)))) => {
                     if self.window.borrow_mut().acknowledged(ack.pkid) {
-                        self.publisher.published();
+                        self.target.published();
                     }
                 }
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => return error.to_string(),
                 Err(_) => return "the broker hangs".to_owned(),
             }
-            self.publisher.reached(self.window.borrow().reached());
+            self.target.reached(self.window.borrow().reached());
             self.moved.notify_one();
         }
     }
@@ -117,7 +116,7 @@ impl<'a> Session<'a> {
                         waiting.recent.passed(known);
                     }
                     looks = looks.wrapping_add(1);
-                    if looks % LOOKS_BETWEEN == 0 && !self.publisher.is_active().await {
+                    if looks % LOOKS_BETWEEN == 0 && !self.target.is_active().await {
                         return "the organization is not active any more".to_owned();
                     }
                     self.look(&mut waiting, looks).await;
@@ -127,7 +126,7 @@ impl<'a> Session<'a> {
     }
 
     fn waiting(&self) -> Waiting {
-        let of = self.publisher;
+        let of = self.target;
         let mut recent = Recent::default();
         recent.follow(&HashSet::from([of.organization()]));
         let writer = Writer::new(Selection {
@@ -142,12 +141,12 @@ impl<'a> Session<'a> {
     }
 
     fn audience(&self) -> Audience {
-        Audience::Organization(self.publisher.organization())
+        Audience::Organization(self.target.organization())
     }
 
     async fn watch(&self, recent: &mut Recent) -> Result<Watch, LiveError> {
         let interest = Interest { positions: false, occupancy: false, ..Interest::from(self.audience()) };
-        let mut watch = self.publisher.parts.live.watch(interest).await?;
+        let mut watch = self.target.parts.live.watch(interest).await?;
         watch.vehicles = Vec::new();
         recent.begin(watch.next_sequence);
         Ok(watch)
@@ -155,21 +154,21 @@ impl<'a> Session<'a> {
 
     /// Looks at the fleet, and stores how far the broker acknowledged.
     async fn look(&self, waiting: &mut Waiting, looks: u32) {
-        match (self.publisher.ports.fleet)(self.publisher.organization()).await {
+        match (self.target.ports.fleet)(self.target.organization()).await {
             Ok(fleet) => {
                 waiting.positions.look(fleet.vehicles);
                 waiting.show = Some(fleet.show);
             }
             Err(error) => tracing::debug!(%error, "positions are published later"),
         }
-        if looks % LOOKS_BETWEEN == 0 || self.publisher.has_published() {
-            self.publisher.save().await;
+        if looks % LOOKS_BETWEEN == 0 || self.target.has_published() {
+            self.target.save().await;
         }
     }
 
     /// Reads what follows in the log, as far as there is room.
     async fn fill(&self, waiting: &mut Waiting) -> Result<(), String> {
-        let of = self.publisher;
+        let of = self.target;
         while waiting.events.len() < MOST_WAITING {
             let from = waiting.read_to;
             let known = waiting.recent.after(of.organization(), from, MOST_WAITING);
@@ -242,15 +241,15 @@ impl<'a> Session<'a> {
     }
 
     fn hand_over_position(&self, waiting: &mut Waiting) -> bool {
-        let (Some((vehicle, state)), Some(show)) = (waiting.positions.first(), &waiting.show) else {
+        let (Some((vehicle, now)), Some(show)) = (waiting.positions.first(), &waiting.show) else {
             return true;
         };
         // Nothing empties what is retained.
-        let body = state.map(|state| show(vehicle, &state)).unwrap_or_default();
+        let body = now.map(|now| show(vehicle, now)).unwrap_or_default();
         let is_taken = self.client.try_publish(self.topic_of(vehicle), QoS::AtMostOnce, true, body).is_ok();
         if is_taken {
             waiting.positions.pop();
-            self.publisher.parts.meters.positions.add(1);
+            self.target.parts.meters.positions.add(1);
         }
         is_taken
     }

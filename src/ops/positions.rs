@@ -1,22 +1,17 @@
 //! Where the vehicles of a fleet are now, from the live core's memory.
 
-use std::sync::Arc;
-
 use serde::Serialize;
 use utoipa::ToSchema;
-use waypost_actors::live::VehicleView;
-use waypost_actors::model::{OrganizationId, Timestamp, VehicleId};
-use waypost_actors::tracking::VehicleState;
+use waypost_actors::live::{VehicleNow, VehicleView};
+use waypost_actors::model::{OrganizationId, VehicleId};
 
 use super::error::OpError;
 use super::listing::Listing;
 use super::live_filter::{Fleet, LiveFilter};
-use super::live_view::{Connection, LiveVehicle, connection};
-use super::own_organization::settings_of;
+use super::live_view::LiveVehicle;
 use super::scoped::Scoped;
 use crate::auth::{Action, Caller, Sees};
 use crate::context::Context;
-use crate::domain::organization_settings::Settings;
 use crate::domain::paging::{Slice, SliceRequest};
 
 /// The newest position of a vehicle.
@@ -63,36 +58,25 @@ pub async fn list_newest(
 /// The newest positions of an organization as an orgAdmin sees them, for what is published.
 pub struct Newest {
     sees: Sees,
-    settings: Settings,
-    now: Timestamp,
 }
-
-/// A vehicle with its committed state.
-pub type Committed = (VehicleId, Arc<VehicleState>, Connection);
 
 impl Newest {
     /// Reads them: the vehicles that ever had a position, in no order.
     pub async fn read(
         context: &Context,
         organization: OrganizationId,
-    ) -> Result<(Self, Vec<Committed>), OpError> {
+    ) -> Result<(Self, Vec<(VehicleId, VehicleNow)>), OpError> {
         let by = Scoped { caller: Caller::webhook(organization, None), organization: None };
-        let scope = by.scope(context, Action::ReadLivePositions).await?;
-        let (settings, sees) = (settings_of(context, &scope).await?, by.caller.sees());
-        let now = context.clock.now();
-        let fleet = context.live.fleet(organization).await?;
-        let with_position = |(vehicle, state): (VehicleId, Arc<VehicleState>)| {
-            let heard = connection(state.last.as_ref()?, &settings, now);
-            Some((vehicle, state, heard))
-        };
-        let vehicles = fleet.into_iter().filter_map(with_position).collect();
-        Ok((Self { sees, settings, now }, vehicles))
+        by.scope(context, Action::ReadLivePositions).await?;
+        let mut vehicles = context.live.fleet(organization).await?;
+        vehicles.retain(|(_, now)| now.state.last.is_some());
+        Ok((Self { sees: by.caller.sees() }, vehicles))
     }
 
     /// The form in which GET gives one.
     #[must_use]
-    pub fn show(&self, vehicle_id: VehicleId, state: &VehicleState) -> VehiclePosition {
-        let view = Some(VehicleView::of(vehicle_id, state));
-        VehiclePosition { vehicle_id, live: LiveVehicle::of(view, self.sees, &self.settings, self.now) }
+    pub fn show(&self, vehicle_id: VehicleId, now: &VehicleNow) -> VehiclePosition {
+        let view = Some(VehicleView::of(vehicle_id, now));
+        VehiclePosition { vehicle_id, live: LiveVehicle::of(view, self.sees) }
     }
 }

@@ -56,8 +56,8 @@ fn vehicles_inside_are_listed_by_entry_and_leave() {
         let live = app.get(&format!("/v1/vehicles/{}", tokens[0].0), &org.viewer).await.ok(200);
         assert_eq!(live["live"]["geofences"][0]["geofenceId"], fence["id"]);
         assert_eq!(live["live"]["speedKmh"], 36.0);
-        app.pass(300);
-        // The wheel looks once a second.
+        // The wheel looks once a second, at whole ones.
+        app.pass(301);
         eventually(Duration::from_secs(60), async || {
             app.get(&path, &org.viewer).await.ok(200)["data"][0]["state"] == "stale"
         })

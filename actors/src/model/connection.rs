@@ -1,6 +1,6 @@
 //! Whether a vehicle is heard of, and after how much silence it is not.
 
-use super::Timestamp;
+use super::time::Timestamp;
 
 words!(
     /// Whether a vehicle is heard of.
