@@ -14,6 +14,6 @@ mod target;
 mod window;
 
 pub use meters::Meters;
-pub use parts::{FleetNow, Ports, ReadFleet};
+pub use parts::{FleetNow, Ports, ReadFleet, ShowPosition};
 pub use publisher::Publisher;
 pub use target::Parts;

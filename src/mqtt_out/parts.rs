@@ -8,12 +8,15 @@ use waypost_actors::model::{OrganizationId, VehicleId};
 
 use crate::feed::ShowChange;
 
+/// The newest position of a vehicle as JSON, in the form in which GET gives it.
+pub type ShowPosition = Rc<dyn Fn(VehicleId, &VehicleNow) -> String>;
+
 /// The vehicles of an organization that ever had a position, as they are now.
 pub struct FleetNow {
     /// The vehicles.
     pub vehicles: Vec<(VehicleId, VehicleNow)>,
-    /// The form in which GET gives a vehicle's newest position.
-    pub show: Rc<dyn Fn(VehicleId, &VehicleNow) -> String>,
+    /// How one is shown.
+    pub show: ShowPosition,
 }
 
 /// Reads a fleet; the error is the store's or the live core's.

@@ -4,16 +4,16 @@
 use std::cell::RefCell;
 use std::collections::{HashSet, VecDeque};
 use std::future::poll_fn;
-use std::rc::Rc;
 use std::time::Duration;
 
 use rumqttc::{AsyncClient, Event, EventLoop, Packet, QoS};
 use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval, timeout};
-use waypost_actors::live::{LiveError, VehicleNow};
+use waypost_actors::live::LiveError;
 use waypost_actors::model::{ChangeKind, ChangedResource, VehicleId};
 use waypost_actors::watch::{Audience, Interest, News, Watch};
 
+use super::parts::ShowPosition;
 use super::positions::Positions;
 use super::target::Target;
 use super::window::Window;
@@ -58,7 +58,7 @@ struct Waiting {
     recent: Recent,
     writer: Writer,
     positions: Positions,
-    show: Option<Rc<dyn Fn(VehicleId, &VehicleNow) -> String>>,
+    show: Option<ShowPosition>,
 }
 
 impl<'a> Session<'a> {
@@ -116,7 +116,7 @@ impl<'a> Session<'a> {
                         waiting.recent.passed(known);
                     }
                     looks = looks.wrapping_add(1);
-                    if looks % LOOKS_BETWEEN == 0 && !self.target.is_active().await {
+                    if looks.is_multiple_of(LOOKS_BETWEEN) && !self.target.is_active().await {
                         return "the organization is not active any more".to_owned();
                     }
                     self.look(&mut waiting, looks).await;
@@ -161,7 +161,7 @@ impl<'a> Session<'a> {
             }
             Err(error) => tracing::debug!(%error, "positions are published later"),
         }
-        if looks % LOOKS_BETWEEN == 0 || self.target.has_published() {
+        if looks.is_multiple_of(LOOKS_BETWEEN) || self.target.has_published() {
             self.target.save().await;
         }
     }
