@@ -199,8 +199,11 @@ async fn one_who_comes_late_finds_the_newest_position_and_none_of_what_is_delete
     server.pass(7_200);
     let admin = server.sign_in(&furnished.organization, Role::OrgAdmin).await.0;
     let fleet = Fleet { admin, ..fleet };
-    let silent = shown(&fleet, one).await;
-    assert_eq!(silent["state"], "offline");
+    let silent = eventually(DEADLINE, async || {
+        let silent = shown(&fleet, one).await;
+        (silent["state"] == "offline").then_some(silent)
+    })
+    .await;
     eventually(DEADLINE, async || is_shown(furnished.positions(&late, "waypost", one).last(), &silent)).await;
     // Deleted while nobody publishes: what is retained is emptied after the next start.
     server.stop().await;
