@@ -3,28 +3,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { after, test } from "node:test";
+import { test } from "node:test";
 
-import {
-  Receiver, Server, TO_THIS_COMPUTER, sample, samplePending, sampleWebhooks, setUp, signIn, views, visit, webhookViews,
-} from "./harness/index.mjs";
+import { setUpSample, signIn, views, visit, webhookViews } from "./harness/index.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-let fleet;
-let hooks;
-let receiver;
-
-const stage = setUp({
-  start: () => Server.start(...TO_THIS_COMPUTER),
-  first: async ({ server }) => {
-    receiver = await Receiver.start();
-    fleet = await sample(server);
-    await samplePending(fleet);
-    hooks = await sampleWebhooks(fleet, receiver);
-  },
-});
-after(() => receiver.close());
+const { stage, shown } = setUpSample();
 
 /** What axe finds on the page as it is, with where. */
 async function findings(page) {
@@ -41,8 +26,8 @@ for (const colorScheme of ["light", "dark"]) {
     await page.goto("/");
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     assert.deepEqual(await findings(page), [], "sign-in");
-    await signIn(page, fleet);
-    for (const [name, address, heading] of [...views(fleet), ...webhookViews(hooks)]) {
+    await signIn(page, shown.fleet);
+    for (const [name, address, heading] of [...views(shown.fleet), ...webhookViews(shown.hooks)]) {
       await visit(page, address);
       await page.getByRole("heading", { name: heading }).first().waitFor();
       await page.locator("[data-map=loading]").waitFor({ state: "detached" });
@@ -60,7 +45,7 @@ for (const colorScheme of ["light", "dark"]) {
     await page.getByRole("button", { name: "Add 356307042441013" }).click();
     await page.getByRole("dialog").waitFor();
     assert.deepEqual(await findings(page), [], "a new device");
-    await visit(page, `#/drivers/${fleet.driver.id}`);
+    await visit(page, `#/drivers/${shown.fleet.driver.id}`);
     await page.getByRole("button", { name: "Unlock" }).click();
     await page.getByRole("dialog").waitFor();
     assert.deepEqual(await findings(page), [], "dialog");

@@ -6,5 +6,5 @@ export { Receiver, TO_THIS_COMPUTER } from "./receiver.mjs";
 export { TileHost, archive } from "./tiles.mjs";
 export { Wire } from "./wire.mjs";
 export { hasMap, isLive, isSettled, picture, signIn, visit } from "./browser.mjs";
-export { sample, samplePending, sampleWebhooks, views, webhookViews } from "./sample.mjs";
+export { sample, setUpSample, views, webhookViews } from "./sample.mjs";
 export { eventually, setUp } from "./stage.mjs";

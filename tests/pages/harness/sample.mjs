@@ -1,6 +1,11 @@
 // A small fleet with something in every view: what pictures are taken of and axe looks at.
 
+import { after } from "node:test";
+
 import { Fleet } from "./fleet.mjs";
+import { Receiver, TO_THIS_COMPUTER } from "./receiver.mjs";
+import { Server } from "./server.mjs";
+import { setUp } from "./stage.mjs";
 
 const DAY_MS = 86_400_000;
 const SLUSSEN = { latitude: 59.3195, longitude: 18.0722 };
@@ -29,8 +34,25 @@ export const webhookViews = ([hook]) => [
   ["webhook-new", "#/webhooks/new", "New webhook"],
 ];
 
+/** A stage with a sample in which every view has something; once it is set up, `shown` has its fleet and its webhooks. */
+export function setUpSample() {
+  const shown = {};
+  let receiver;
+  const stage = setUp({
+    start: () => Server.start(...TO_THIS_COMPUTER),
+    first: async ({ server }) => {
+      receiver = await Receiver.start();
+      shown.fleet = await sample(server);
+      await samplePending(shown.fleet);
+      shown.hooks = await sampleWebhooks(shown.fleet, receiver);
+    },
+  });
+  after(() => receiver.close());
+  return { stage, shown };
+}
+
 /** Devices that report to a sample and are no trackers of it. */
-export async function samplePending(fleet) {
+async function samplePending(fleet) {
   const gateway = await fleet.gateway();
   const fixes = (ident, count) => Array.from({ length: count }, (_, at) => ({
     ident, timestamp: Date.now() / 1000 - 60 * (count - at), "position.latitude": SLUSSEN.latitude, "position.longitude": SLUSSEN.longitude,
@@ -39,7 +61,7 @@ export async function samplePending(fleet) {
 }
 
 /** Webhooks of a sample: the first with a failure in its log, the second is sent everything, the third is off. */
-export async function sampleWebhooks({ admin, buses }, receiver) {
+async function sampleWebhooks({ admin, buses }, receiver) {
   const made = (path, description, eventTypes, more = {}) =>
     admin.post("/v1/webhooks", { url: `${receiver.url}/${path}`, description, eventTypes, ...more });
   const vehicleIds = buses.slice(0, 2).map(({ id }) => id);
