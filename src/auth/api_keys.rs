@@ -49,9 +49,7 @@ pub(super) async fn look_up(
     let KeySignIn { key_id, key_scopes, key_expires_at, mut user } =
         system_user::find_with_key(db, key).await?.ok_or(AuthError::UnknownKey)?;
     let expires_at = key_expires_at.map(Timestamp::from);
-    if let Some(expired_at) = expires_at.filter(|ends_at| *ends_at <= now) {
-        return Err(AuthError::KeyExpired(expired_at));
-    }
+    require_unexpired(expires_at, now)?;
     user.scopes = key_scopes;
     let holder = Holder::System(user);
     if holder.is_unverified() {
@@ -62,6 +60,12 @@ pub(super) async fn look_up(
     }
     holder.require_active_organization()?;
     Ok((Caller::of(&holder, Credential::Key(key_id), now), expires_at))
+}
+
+fn require_unexpired(expires_at: Option<Timestamp>, now: Timestamp) -> Result<(), AuthError> {
+    expires_at
+        .filter(|ends_at| *ends_at <= now)
+        .map_or(Ok(()), |expired_at| Err(AuthError::KeyExpired(expired_at)))
 }
 
 impl ApiKeys {
@@ -79,9 +83,8 @@ impl ApiKeys {
         let of = |(caller, _): &(Caller, Option<Timestamp>)| caller.organization_id;
         let (caller, expires_at) =
             self.known.look_up(sessions, hash.clone(), of, found).await?.ok_or(AuthError::UnknownKey)?;
-        if let Some(expired_at) = expires_at.filter(|ends_at| *ends_at <= now) {
-            return Err(AuthError::KeyExpired(expired_at));
-        }
+        // One from memory may have expired since.
+        require_unexpired(expires_at, now)?;
         Ok(caller)
     }
 

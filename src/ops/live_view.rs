@@ -86,9 +86,7 @@ impl LiveVehicle {
             fuel: view.fuel.filter(|_| sees.fuel),
         }
     }
-}
 
-impl LiveVehicle {
     /// Where a vehicle was at a past instant. `fix`: its newest then. How long it had been silent is told by the device's
     /// clock, because what is late today was missing then.
     #[must_use]
