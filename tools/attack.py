@@ -2,8 +2,9 @@
 """Attacks a server of its own, without sign-in and with a viewer's, while a tracker reports, and prints what that costs.
 
 Each attack runs for some seconds from one attacker, then from sixteen at once: bombs (bodies that unpack to 1 GiB),
-bodies that never end, large bodies under an Idempotency-Key, connections that say nothing, JSON that unpacks to
-sixteen megabytes of objects. Beside it a tracker reports and /healthz is asked. Python 3 alone, Linux, loopback only.
+bodies and heads that never end, of one address and of 600 for each attacker, large bodies under an Idempotency-Key,
+JSON that unpacks to sixteen megabytes of objects. Beside it a tracker reports and /healthz is asked. Python 3 alone,
+Linux, loopback only.
 
     tools/attack.py --binary target/release/waypost
     tools/attack.py --seconds 20 --attackers 16 --database postgres://user@127.0.0.1/name
@@ -205,17 +206,20 @@ def posting(path, body, headers, token=None):
     return attack
 
 
-def holding(bytes_of_one, many):
-    """An attacker that opens connections, says this much on each, and holds them; opens new ones for those it lost."""
+def holding(bytes_of_one, many, addresses=1):
+    """An attacker that opens connections from so many addresses, says this much on each, and holds them; opens new
+    ones for those it lost."""
 
     def attack(port, until, pause):
-        held, answers = [], {}
+        held, answers, own = [], {}, os.getpid() % 250
         while time.monotonic() < until:
             try:
                 if len(held) >= many:
                     time.sleep(pause)
                     held.pop(0).close()
-                connection = socket.create_connection(("127.0.0.1", port), 5)
+                number = answers.get("opened", 0) % addresses
+                source = (f"127.{own + 1}.{number // 250}.{number % 250 + 1}" if addresses > 1 else "127.0.0.1", 0)
+                connection = socket.create_connection(("127.0.0.1", port), 5, source)
                 connection.settimeout(5)
                 held.append(connection)
                 connection.sendall(bytes_of_one)
@@ -245,6 +249,7 @@ def attacks(viewer, writer):
     collection = gzip.compress(collection[: collection.rindex(b",")] + b"]}", 9)
     head = "POST /v1/auth/refresh HTTP/1.1\r\nHost: w\r\nContent-Type: application/json\r\n"
     slow = f"{head}Content-Length: 50\r\n\r\n{{".encode()
+    full = f"{head}Content-Length: 65000\r\n\r\n{{".encode() + b" " * 60_000
     large = f"POST /v1/organizations HTTP/1.1\r\nHost: w\r\nContent-Type: application/json\r\nIdempotency-Key: %s\r\n"
     large = (large % os.urandom(8).hex()).encode() + b"Content-Length: 16777206\r\n\r\n" + b" " * (1 << 20)
     yield "bomb, br, no sign-in", posting("/v1/auth/refresh", BROTLI_BOMB, {"Content-Encoding": "br"})
@@ -253,6 +258,9 @@ def attacks(viewer, writer):
     yield "bomb, br, may import", posting("/v1/geofences/import", BROTLI_BOMB, {"Content-Encoding": "br"}, writer)
     yield "slow bodies, 600 held", holding(slow, 600)
     yield "half heads, 600 held", holding(b"GET / HTTP/1.1\r\nHost: w\r\nX: ", 600)
+    yield "slow, many addresses, held", holding(slow, 600, 600)
+    yield "full, many addresses, held", holding(full, 600, 600)
+    yield "heads, many addresses, held", holding(b"GET / HTTP/1.1\r\nHost: w\r\nX: ", 600, 600)
     yield "16 MiB under a key", holding(large, 70)
     yield "objects, viewer", posting("/v1/geofences/import", packed, {"Content-Encoding": "gzip"}, viewer)
     yield "objects, may import", posting("/v1/geofences/import", collection, {"Content-Encoding": "gzip"}, writer)
@@ -296,7 +304,7 @@ def run(server, options):
     time.sleep(options.seconds)
     before = quantile([took for _, took in tracker.acks[10:]], 0.99)
     print(f"before: ack p99 {before * 1000:.1f} ms, {len(tracker.acks)} acks, {server.memory() >> 20} MiB")
-    print(f"{'attack':24} {'at once':>7} {'acks':>5} {'p99 ms':>7} {'worst':>7} {'healthz':>8} {'MiB +':>6}  answers")
+    print(f"{'attack':27} {'at once':>7} {'acks':>5} {'p99 ms':>7} {'worst':>7} {'healthz':>8} {'MiB +':>6}  answers")
     is_good = True
     for count in (1, options.attackers):
         for name, attack in attacks(viewer, writer):
@@ -339,7 +347,7 @@ def told(server, tracker, health, before, options, name, attack, count):
         and more <= MOST_MEMORY_BYTES
     )
     print(
-        f"{name:24} {count:7} {len(acks):5} {p99 * 1000:7.1f} {worst * 1000:7.1f} {healthz * 1000:8.1f} {more >> 20:6}  "
+        f"{name:27} {count:7} {len(acks):5} {p99 * 1000:7.1f} {worst * 1000:7.1f} {healthz * 1000:8.1f} {more >> 20:6}  "
         f"{' '.join(f'{status}x{times}' for status, times in summed.items())}{'' if is_good else '  TOO MUCH'}"
         f"{f'  {tracker.fault!r}' if tracker.fault else ''}",
         flush=True,

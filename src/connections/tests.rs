@@ -1,9 +1,12 @@
 //! Which connections the listener keeps, and which it closes to make room.
 
+use std::io::ErrorKind;
+
 use futures_util::FutureExt;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
+use super::peer::WAITING_BYTES_EACH;
 use super::*;
 
 /// A connection that was let in, and its client.
@@ -72,6 +75,36 @@ fn of_one_address_strangers_are_counted_and_who_is_known_only_within_a_request()
         let seen: Vec<_> = held.iter_mut().map(looked_at).collect();
         assert_eq!(seen[0], None, "the body of who is known counts as the newest");
         assert_eq!(looked_at(&mut held[2]), Some(ErrorKind::ConnectionAborted));
+    });
+}
+
+#[test]
+fn beyond_their_memory_strangers_of_any_address_are_closed_and_nobody_who_is_known() {
+    actix_rt::System::new().block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        // Room for two that have sent nothing.
+        let shared = Shared::new(10, || 1_000, 2 * WAITING_BYTES_EACH + 100);
+        let connections = Connections { shared: Arc::new(shared), per_address: None };
+        let (mut held, mut clients) = (Vec::new(), Vec::new());
+        for is_known in [true, true, true, false, false] {
+            let (connection, client) = connected(&connections, &listener).await;
+            let mut connection = connection.unwrap();
+            let request = connection.peer().handled();
+            if is_known {
+                connection.peer().know();
+            }
+            drop(request);
+            assert_eq!(looked_at(&mut connection), None);
+            held.push(connection);
+            clients.push(client);
+        }
+        let seen: Vec<_> = held.iter_mut().map(looked_at).collect();
+        assert_eq!(seen, [None; 5], "there is room for two strangers, and whoever is known takes none");
+        // The newest sends more than there is room for: the one that has waited longest goes.
+        clients[4].write_all(&[b'x'; 26]).await.unwrap();
+        held[4].read_exact(&mut [0; 26]).await.unwrap();
+        let seen: Vec<_> = held.iter_mut().map(looked_at).collect();
+        assert_eq!(seen, [None, None, None, Some(ErrorKind::ConnectionAborted), None]);
     });
 }
 
