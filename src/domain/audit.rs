@@ -117,7 +117,8 @@ impl AuditResource {
             Self::Driver => Some(ChangedResource::Driver),
             Self::User => Some(ChangedResource::User),
             Self::SystemUser => Some(ChangedResource::SystemUser),
-            Self::ApiKey | Self::Webhook => None,
+            Self::ApiKey => Some(ChangedResource::ApiKey),
+            Self::Webhook => None,
         }
     }
 }

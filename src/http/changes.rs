@@ -20,7 +20,7 @@ use crate::feed::{ShowChange, cursor};
 use crate::ops::changes::{self as ops, visible};
 use crate::ops::error::OpError;
 use crate::ops::scoped::Scoped;
-use crate::ops::{assignment_history, drivers, system_users, trackers, users};
+use crate::ops::{api_keys, assignment_history, drivers, system_users, trackers, users};
 
 /// In the place of a cursor: the end of the log.
 const LATEST: &str = "latest";
@@ -34,9 +34,9 @@ const MOST_BYTES: usize = 4 * 1024 * 1024;
 /// Follow changes of master data.
 ///
 /// What was created, changed and deleted, in the order of commits; each change tells what the thing looks like now,
-/// as GET gives it to the caller, and is left out for who may not see it. Send the last `endCursor` as `after` and miss
-/// nothing; `after=latest` gives the cursor to go on from when lists are read next; without `after`, the log is read
-/// from its beginning, 30 days ago. The live feed takes these cursors too.
+/// as GET gives it to the caller (a user or a key as its list shows it), and is left out for who may not see it.
+/// Send the last `endCursor` as `after` and miss nothing; `after=latest` gives the cursor to go on from when lists are
+/// read next; without `after`, the log is read from its beginning, 30 days ago. The live feed takes these cursors too.
 #[utoipa::path(get, path = "/v1/changes", tag = "events",
     params(("resource" = Option<Vec<ChangedResource>>, Query, description = "Only of these kinds"),
         InOrganization,
@@ -139,8 +139,10 @@ async fn data(context: &Shared, caller: &Caller, change: &Change) -> Result<Opti
         }
         ChangedResource::Tracker => shown_as(trackers::find_tracker(context, by, id.into()).await),
         ChangedResource::Driver => shown_as(drivers::find_driver(context, by, id.into(), false).await),
-        ChangedResource::User => shown_as(users::find_user(context, by, id).await),
+        // The list shows all of a user, also to those who may not ask for one by its id.
+        ChangedResource::User => shown_as(users::find_listed_user(context, by, id).await),
         ChangedResource::SystemUser => shown_as(system_users::find_system_user(context, by, id).await),
+        ChangedResource::ApiKey => shown_as(api_keys::find_api_key(context, by, id).await),
         ChangedResource::Assignment => shown_as(assignment_history::find_assignment(context, by, id).await),
     }
 }

@@ -72,11 +72,21 @@ pub async fn list_api_keys(
     let scope = by.caller.system_users(&context.db, Action::ReadApiKeys, by.organization).await?;
     let now = context.clock.now().into();
     system_user::find(context.db.read(), &scope, user, now).await?.ok_or(OpError::NotFound)?;
-    let mut found = api_key::list(&context.db, &scope, user, sort, page).await?;
-    for key in &mut found.items {
-        key.last_used_at = context.auth.key_last_used(key.id).or(key.last_used_at);
-    }
-    Ok(found)
+    let Page { items, total } = api_key::list(&context.db, &scope, user, sort, page).await?;
+    Ok(Page { items: items.into_iter().map(|key| with_last_use(context, key)).collect(), total })
+}
+
+/// Finds a key by its id alone, without its token, as the list of its system user's keys shows it.
+pub async fn find_api_key(context: &Context, by: &Scoped, id: Uuid) -> Result<ApiKey, OpError> {
+    let scope = by.caller.system_users(&context.db, Action::ReadApiKeys, by.organization).await?;
+    let found = api_key::find(context.db.read(), &scope, id).await?.ok_or(OpError::NotFound)?;
+    Ok(with_last_use(context, found))
+}
+
+/// A key with its last use, which is written only now and then.
+fn with_last_use(context: &Context, key: ApiKey) -> ApiKey {
+    let last_used_at = context.auth.key_last_used(key.id).or(key.last_used_at);
+    ApiKey { last_used_at, ..key }
 }
 
 /// Revokes a key, which ends its sockets.

@@ -44,9 +44,10 @@ pub fn may_hear_of_deletion(caller: &Caller, change: &Change) -> bool {
         ChangedResource::Tracker => Action::ReadTrackers,
         ChangedResource::Geofence => Action::ReadGeofences,
         ChangedResource::Driver | ChangedResource::Assignment => Action::ReadDrivers,
-        ChangedResource::User => Action::ReadUsers,
+        ChangedResource::User => Action::ListUsers,
         // Of system users a system user sees only itself.
         ChangedResource::SystemUser => Action::ListSystemUsers,
+        ChangedResource::ApiKey => Action::ReadApiKeys,
     };
     change.kind == ChangeKind::Deleted
         && (caller.may(action).is_ok() || caller.is_oneself(change.resource_id))

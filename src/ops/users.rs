@@ -74,7 +74,16 @@ pub async fn list_users(
 
 /// Finds a user; users may always find themselves.
 pub async fn find_user(context: &Context, by: &Scoped, id: Uuid) -> Result<User, OpError> {
-    let scope = by.caller.account(&context.db, Action::ReadUsers, by.organization, id).await?;
+    find_for(Action::ReadUsers, context, by, id).await
+}
+
+/// Finds a user for a caller who may list users, or is this one.
+pub async fn find_listed_user(context: &Context, by: &Scoped, id: Uuid) -> Result<User, OpError> {
+    find_for(Action::ListUsers, context, by, id).await
+}
+
+async fn find_for(action: Action, context: &Context, by: &Scoped, id: Uuid) -> Result<User, OpError> {
+    let scope = by.caller.account(&context.db, action, by.organization, id).await?;
     let found = user::find(context.db.read(), &scope, id, context.clock.now().into()).await?;
     found.ok_or(OpError::NotFound)
 }

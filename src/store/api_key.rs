@@ -89,6 +89,14 @@ pub async fn list(
     Ok(Page { items: found.items.into_iter().map(ApiKey::from).collect(), total: found.total })
 }
 
+/// A key of any system user of a scope.
+pub async fn find(on: On<'_>, scope: &SystemUserScope, id: Uuid) -> Result<Option<ApiKey>> {
+    let stmt = on.sql(SELECT).push("and id = ").push_bind(id);
+    let of_scope = " and system_user_id in (select id from system_user where deleted_at is null ";
+    let found: Option<Row> = within(stmt.push(of_scope), scope).push(") ").optional().await?;
+    Ok(found.map(ApiKey::from))
+}
+
 /// All keys of a system user.
 pub async fn all(on: On<'_>, scope: &SystemUserScope, user: Uuid) -> Result<Vec<ApiKey>> {
     let rows: Vec<Row> = of_user(on.sql(SELECT), scope, user).push("order by id").all().await?;

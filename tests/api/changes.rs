@@ -37,13 +37,40 @@ async fn numbered(app: &App, org: &Org) {
     .await;
 }
 
-/// The route that gives what was changed, for somebody who names the organization.
+/// The routes that give what was changed, alone or in a list, for somebody who names the organization.
+fn routes(change: &Value, organization: bool) -> Vec<String> {
+    let named = change["organizationId"].as_str().filter(|_| organization);
+    let named = named.map(|id| format!("&organizationId={id}")).unwrap_or_default();
+    let listed = match change["resource"].as_str().unwrap() {
+        "user" => Some("/v1/users".to_owned()),
+        "apiKey" => {
+            change["data"]["systemUserId"].as_str().map(|user| format!("/v1/system-users/{user}/keys"))
+        }
+        _ => None,
+    };
+    let listed = listed.map(|path| format!("{path}?limit=200{named}"));
+    route(change, organization).into_iter().chain(listed).collect()
+}
+
+/// What one of the routes gives to a caller of what was changed.
+async fn given(app: &App, token: &str, routes: &[String], id: &Value) -> Option<Value> {
+    for route in routes {
+        let answer = app.get(route, token).await;
+        if answer.status == 200 {
+            let Some(listed) = answer.body["data"].as_array() else { return Some(answer.body) };
+            return listed.iter().find(|one| one["id"] == *id).cloned();
+        }
+    }
+    None
+}
+
+/// The route that gives what was changed alone, for somebody who names the organization.
 fn route(change: &Value, organization: bool) -> Option<String> {
     let id = change["resourceId"].as_str().unwrap();
     let path = match change["resource"].as_str().unwrap() {
         "organization" => return Some(format!("/v1/organizations/organization/{id}")),
         "systemUser" => format!("/v1/system-users/{id}"),
-        "assignment" => return None,
+        "assignment" | "apiKey" => return None,
         kind => format!("/v1/{kind}s/{id}"),
     };
     let named = change["organizationId"].as_str().filter(|_| organization);
@@ -68,8 +95,8 @@ async fn work(app: &App, org: &Org, guest: &Org, name: &str) {
         (
             "/v1/system-users",
             json!({ "name": "Robot", "email": format!("{name}-r@example.org"),
-            "password": "correct horse battery", "scopes": [] }),
-            json!({ "name": "Robot 2" }),
+            "password": "correct horse battery", "scopes": ["events:read", "vehicles:read"] }),
+            json!({ "name": "Robot 2", "scopes": ["events:read"] }),
         ),
     ] {
         for gone in [false, true] {
@@ -83,6 +110,11 @@ async fn work(app: &App, org: &Org, guest: &Org, name: &str) {
                 tracker["uniqueId"] = json!(format!("{name}-{gone}"));
             }
             let path = made_at(path, body).await;
+            if path.starts_with("/v1/system-users") {
+                // It loses one of its scopes with the system user.
+                let key = json!({ "name": "K", "scopes": ["events:read", "vehicles:read"] });
+                app.post(&format!("{path}/keys"), token, key).await.ok(201);
+            }
             app.put(&path, token, change.clone()).await.ok(200);
             if gone {
                 app.delete(&path, token).await.ok(204);
@@ -118,7 +150,7 @@ fn everybody_hears_of_what_get_gives_them_as_get_gives_it_and_of_nothing_else() 
         let numbers: Vec<i64> = all.iter().map(|change| change["sequence"].as_i64().unwrap()).collect();
         assert!(numbers.is_sorted() && numbers.len() > 40, "{numbers:?}");
         for kind in
-            ["organization", "vehicle", "tracker", "geofence", "driver", "user", "systemUser", "assignment"]
+            "organization vehicle tracker geofence driver user systemUser apiKey assignment".split(' ')
         {
             assert!(all.iter().any(|change| change["resource"] == kind), "no {kind}");
         }
@@ -146,7 +178,7 @@ fn everybody_hears_of_what_get_gives_them_as_get_gives_it_and_of_nothing_else() 
             let (changes, _) = told(&app, &token, "", None).await;
             let heard: BTreeMap<i64, &Value> =
                 changes.iter().map(|change| (change["sequence"].as_i64().unwrap(), change)).collect();
-            let mut known: BTreeMap<String, Option<Value>> = BTreeMap::new();
+            let mut known: BTreeMap<Vec<String>, Option<Value>> = BTreeMap::new();
             for change in &all {
                 let said = heard.get(&change["sequence"].as_i64().unwrap());
                 let is_foreign =
@@ -155,31 +187,42 @@ fn everybody_hears_of_what_get_gives_them_as_get_gives_it_and_of_nothing_else() 
                     wrong.extend(said.map(|said| format!("{name} hears {said}")));
                     continue;
                 }
-                let (Some(path), false) =
-                    (route(change, organization.is_none()), change["kind"] == "deleted")
-                else {
+                let routes = routes(change, organization.is_none());
+                if routes.is_empty() || change["kind"] == "deleted" {
                     continue;
-                };
-                if !known.contains_key(&path) {
-                    let answer = app.get(&path, &token).await;
-                    known.insert(path.clone(), (answer.status == 200).then_some(answer.body));
                 }
-                match (said, &known[&path]) {
+                let of = [&routes[..], &[text(&change["resourceId"])]].concat();
+                if !known.contains_key(&of) {
+                    let given = given(&app, &token, &routes, &change["resourceId"]).await;
+                    known.insert(of.clone(), given);
+                }
+                match (said, &known[&of]) {
                     (None, None) => {}
                     (Some(said), Some(given)) if said["data"] == *given => {}
-                    (said, given) => wrong.push(format!("{name}, {path}: {said:?} and not {given:?}")),
+                    (said, given) => wrong.push(format!("{name}, {routes:?}: {said:?} and not {given:?}")),
                 }
             }
         }
         assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
         assert!(heard_by > 12, "{heard_by}");
+        // Who may list people is told of them, though a dispatcher may not ask for one by its id.
+        let (of_people, _) = told(&app, &first.dispatcher, "&resource=user", None).await;
+        assert!(of_people.iter().any(|change| change["data"]["lastName"] == "C"), "{of_people:?}");
+        assert_eq!(told(&app, &first.viewer, "&resource=user,apiKey", None).await.0, Vec::<Value>::new());
+        let (of_keys, _) = told(&app, &first.org_admin, "&resource=apiKey", None).await;
+        let seen = of_keys.iter().map(|change| text(&change["kind"])).collect::<Vec<_>>().join(" ");
+        assert_eq!(seen, "created updated deleted", "{of_keys:?}");
+        let is_shown =
+            |change: &Value| change["data"].is_null() || change["data"]["scopes"] == json!(["events:read"]);
+        assert!(of_keys.iter().all(is_shown) && !json!(of_keys).to_string().contains("token"), "{of_keys:?}");
         // Of what is gone only its own people hear, and only of a kind that they may see.
         let gone = async |token: &str| {
             let (changes, _) = told(&app, token, "", None).await;
             let gone = changes.into_iter().filter(|change| change["kind"] == "deleted");
             gone.map(|change| text(&change["resource"])).collect::<Vec<_>>()
         };
-        assert_eq!(gone(&first.org_admin).await, ["geofence", "vehicle", "tracker", "systemUser"]);
+        assert_eq!(gone(&first.org_admin).await, ["geofence", "vehicle", "tracker", "apiKey", "systemUser"]);
+        assert_eq!(gone(&first.dispatcher).await, ["geofence", "vehicle", "tracker"]);
         assert_eq!(gone(&first.viewer).await, ["geofence", "vehicle", "tracker"]);
         assert_eq!(gone(&second.org_admin).await, Vec::<String>::new());
         app

@@ -245,6 +245,15 @@ test("the organization, programs, and who changed what", async () => {
   await one.getByLabel("Password").fill(PASSWORD);
   await one.getByLabel("vehicles:read").check();
   await isSeen("a program is made", press(one, "Save"), row(programs, /Gateway/), () => audit.getByText("Gateway").first().waitFor());
+  const { data: [program] } = await fleet.admin.get("/v1/system-users");
+  const keys = `/v1/system-users/${program.id}/keys`;
+  const opened = await watch(`#/programs/${program.id}`);
+  await shows(opened, "Gateway")();
+  let key;
+  const make = async () => { key = await fleet.admin.post(keys, { name: "Depot key", scopes: ["vehicles:read"] }); };
+  await isSeen("a key is made", make, shows(opened, "Depot key"));
+  const revoke = () => fleet.admin.delete(`${keys}/${key.id}`);
+  await isSeen("a key is revoked", revoke, () => opened.getByText("Depot key").waitFor({ state: "detached" }));
   await isSeen("a program is disabled", press(one, "Disable"), row(programs, /Gateway.*Disabled/));
   await isSeen("a program is deleted", confirm(one, "Delete"), noRow(programs, /Gateway/));
   await isSeen(

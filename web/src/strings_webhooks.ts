@@ -33,7 +33,7 @@ export const webhooks = {
     changes: "Changes of master data",
     resources: {
       vehicle: "Vehicles", geofence: "Fences", driver: "Drivers", assignment: "Assignments", tracker: "Trackers", user: "Users",
-      systemUser: "Programs", organization: "Organization",
+      systemUser: "Programs", apiKey: "Keys of programs", organization: "Organization",
     },
     kinds: { created: "made", updated: "changed", deleted: "deleted" },
     allChanges: "All changes",

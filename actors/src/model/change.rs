@@ -23,6 +23,8 @@ crate::words!(
         User = "user",
         /// A system user.
         SystemUser = "systemUser",
+        /// A key of a system user, never its token.
+        ApiKey = "apiKey",
         /// An assignment of a driver to a vehicle.
         Assignment = "assignment",
     }

@@ -43,7 +43,7 @@ export const suspected = signal<ReadonlyMap<string, FuelEvent>>(new Map());
 export const feed = new LiveFeed(hear);
 
 const NO_EDITS: Readonly<Record<ChangedResource, number>> = {
-  organization: 0, vehicle: 0, tracker: 0, geofence: 0, driver: 0, user: 0, systemUser: 0, assignment: 0,
+  organization: 0, vehicle: 0, tracker: 0, geofence: 0, driver: 0, user: 0, systemUser: 0, apiKey: 0, assignment: 0,
 };
 /** How often things of a kind were changed, by anybody: what of them this page does not hold is read again. */
 export const edits = signal(NO_EDITS);

@@ -17,7 +17,7 @@ const words = strings.manage.programs;
 export function Keys({ program, onKey }: { program: SystemUser; onKey: (made: ApiKeyWithToken) => void }) {
   const asking = useSignal<ApiKey | "new" | null>(null);
   const close = () => { asking.value = null; };
-  const { items, reload } = useList("systemUser", () => all((page) => api.get("/v1/system-users/{id}/keys", { path: { id: program.id }, query: { ...page, ...scope.peek() } })));
+  const { items, reload } = useList("apiKey", () => all((page) => api.get("/v1/system-users/{id}/keys", { path: { id: program.id }, query: { ...page, ...scope.peek() } })));
   const revoke = async (key: ApiKey) => {
     await api.delete("/v1/system-users/{id}/keys/{keyId}", { path: { id: program.id, keyId: key.id }, query: scope.peek() });
     await reload();

@@ -21,14 +21,12 @@ const words = strings.manage.users;
 const { orgAdmin, dispatcher, viewer } = words.roles;
 const ROLES = { viewer, dispatcher, orgAdmin };
 const roleHint = (role: unknown) => (words.roleHints as Record<string, string>)[role as Role] ?? "";
-const LOOK_EVERY_MS = 5000;
 const fullName = ({ firstName, lastName }: User) => `${firstName} ${lastName}`;
 
 export function UsersView({ parts: [open] }: { parts: readonly string[] }) {
   const said = useSignal("");
   const load = () => all((page) => api.get("/v1/users", { query: { ...page, ...scope.peek(), sort: "lastName,firstName" } }));
-  // who may only list users is told nothing of them by the feed
-  const { items, reload } = useList("user", load, may("writeUsers") ? 0 : LOOK_EVERY_MS);
+  const { items, reload } = useList("user", load);
   const invited = async (user: User) => {
     await reload();
     said.value = words.invited(user.email);
