@@ -75,6 +75,8 @@ words!(
         ApiKey = "apiKey",
         /// A webhook.
         Webhook = "webhook",
+        /// A device that reported and is no tracker yet.
+        PendingTracker = "pendingTracker",
     }
 );
 
@@ -118,7 +120,7 @@ impl AuditResource {
             Self::User => Some(ChangedResource::User),
             Self::SystemUser => Some(ChangedResource::SystemUser),
             Self::ApiKey => Some(ChangedResource::ApiKey),
-            Self::Webhook => None,
+            Self::Webhook | Self::PendingTracker => None,
         }
     }
 }

@@ -40,6 +40,14 @@ pub struct PendingTracker {
     pub first_fix_at: Option<Timestamp>,
 }
 
+impl PendingTracker {
+    /// What `If-Match` guards: which device it is, not what is heard of it.
+    #[must_use]
+    pub fn tagged(&self) -> (Uuid, &str) {
+        (self.id, &self.unique_id)
+    }
+}
+
 /// A fix of such a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptFix {

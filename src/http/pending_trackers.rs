@@ -1,13 +1,15 @@
 //! `/v1/pending-trackers`.
 
-use actix_web::HttpRequest;
+use actix_web::{HttpRequest, HttpResponse};
+use uuid::Uuid;
 
 use super::answer::{self, Answer, PageOf};
 use super::query::Query;
-use super::request::{InOrganization, Shared, SignedCaller};
+use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
 use crate::domain::paging::SortKey;
 use crate::domain::pending_tracker::PendingTracker;
 use crate::ops::pending_trackers as ops;
+use crate::ops::scoped::Scoped;
 
 const NEWEST_FIRST: SortKey = SortKey { name: "lastSeenAt", is_descending: true };
 
@@ -31,4 +33,19 @@ pub async fn list_pending_trackers(
     let by = query.scoped(caller)?;
     let found = ops::list_pending_trackers(&context, &by, &sort, page).await?;
     Ok(answer::page(&request, page, found, |device| device))
+}
+
+/// Dismiss a device that is not wanted: it is not listed any more, however often it reports, and of what it sends nothing is kept.
+/// `POST /v1/trackers` with its `uniqueId` makes it a tracker all the same.
+#[utoipa::path(delete, path = "/v1/pending-trackers/{id}", tag = "trackers",
+    params(("id" = Uuid, Path), InOrganization),
+    responses((status = 204, description = "Dismissed")))]
+pub async fn dismiss_pending_tracker(
+    context: Shared,
+    PathId(id): PathId<Uuid>,
+    Matching(if_match): Matching,
+    by: Scoped,
+) -> Answer {
+    ops::dismiss_pending_tracker(&context, &by, id, &if_match).await?;
+    Ok(HttpResponse::NoContent().finish())
 }

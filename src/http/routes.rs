@@ -149,6 +149,7 @@ routes! {
         May(WriteTrackers) "POST"   "/v1/trackers/{id}/token" trackers::rotate_tracker_token;
         May(ReadPositions) "GET"    "/v1/trackers/{id}/reports" trackers::list_tracker_reports;
         May(ReadTrackers)  "GET"    "/v1/pending-trackers"    pending_trackers::list_pending_trackers;
+        May(WriteTrackers) "DELETE" "/v1/pending-trackers/{id}" pending_trackers::dismiss_pending_tracker;
 
         May(ReadGeofences)  "GET"    "/v1/geofences"                        geofences::list_geofences;
         May(WriteGeofences) "POST"   "/v1/geofences" <= GEOFENCE_BYTES      geofences::create_geofence;

@@ -9,6 +9,7 @@ use crate::domain::audit::AuditResource;
 use crate::domain::driver::Driver;
 use crate::domain::geofence::Geofence;
 use crate::domain::organization::Organization;
+use crate::domain::pending_tracker::PendingTracker;
 use crate::domain::system_user::SystemUser;
 use crate::domain::tracker::Tracker;
 use crate::domain::user::User;
@@ -57,6 +58,7 @@ audited!(
     DriverId => Driver, |id| id.0;
     Tracker => Tracker, |tracker| tracker.id.0;
     Webhook => Webhook, |webhook| webhook.id;
+    PendingTracker => PendingTracker, |device| device.id;
     Vehicle => Vehicle, |vehicle| vehicle.id.0, fn live_resource(&self) -> Option<LiveResource> {
         Some(LiveResource::Vehicle(self.id))
     };

@@ -1,7 +1,9 @@
 //! Devices that reported for an organization and are no trackers of it yet. Whoever makes a tracker of one, in a vehicle, gives
 //! that vehicle what the device had sent.
 
+use super::change::Change;
 use super::error::OpError;
+use super::etag::IfMatch;
 use super::scoped::Scoped;
 use super::tracker_reports::save;
 use crate::auth::{Action, AuthError};
@@ -11,6 +13,7 @@ use crate::domain::pending_tracker::PendingTracker;
 pub use crate::store::pending_tracker::SORT_KEYS;
 use crate::store::pending_tracker::{self, Accepted};
 use crate::store::sql::SqlError;
+use uuid::Uuid;
 use waypost_actors::live::LiveError;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
@@ -41,6 +44,23 @@ pub async fn list_pending_trackers(
     let scope = by.scope(context, Action::ReadTrackers).await?;
     save(context, false).await?;
     Ok(pending_tracker::list(&context.db, &scope, sort, page).await?)
+}
+
+/// Dismisses a device: it is not listed any more however often it reports, and of what it sends nothing is kept. It can be made
+/// a tracker by its name all the same.
+pub async fn dismiss_pending_tracker(
+    context: &Context,
+    by: &Scoped,
+    id: Uuid,
+    if_match: &IfMatch,
+) -> Result<(), OpError> {
+    let (mut change, scope) = Change::begin(context, by, Action::WriteTrackers).await?;
+    let device = pending_tracker::find(change.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
+    if_match.check(&device.tagged())?;
+    let now = change.now();
+    pending_tracker::dismiss(change.tx(), &scope, id, now).await?;
+    let recorded = change.deleted(&device).await?;
+    change.commit(recorded, ()).await
 }
 
 /// Reports the kept fixes of devices that are trackers in a vehicle by now, then forgets the devices. Doing it twice stores

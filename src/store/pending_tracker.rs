@@ -63,11 +63,26 @@ pub async fn list(db: &Db, scope: &OrgScope, sort: &Sort, page: PageRequest) -> 
     Ok(found.map(PendingTracker::from))
 }
 
-/// Those that are a tracker by now are none any more.
+/// One of those that are listed.
+pub async fn find(on: On<'_>, scope: &OrgScope, id: Uuid) -> Result<Option<PendingTracker>> {
+    let found: Option<Row> =
+        narrowed(on.sql(LIST.select), scope).push("and id = ").push_bind(id).optional().await?;
+    Ok(found.map(PendingTracker::from))
+}
+
+/// Takes one off the list for good, with what is kept of it.
+pub async fn dismiss(tx: &mut Tx, scope: &OrgScope, id: Uuid, now: Timestamp) -> Result<()> {
+    let update = "update pending_tracker set dismissed_at = $3 where id = $1 and organization_id = $2";
+    tx.on().sql(update).bind(id).bind(Uuid::from(scope.organization_id())).bind(Time(now)).run().await?;
+    tx.on().sql("delete from pending_fix where pending_id = $1").bind(id).run().await?;
+    Ok(())
+}
+
+/// Those that are a tracker by now, or were dismissed, are none any more.
 fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope) -> Stmt<'c> {
     stmt.push("where organization_id = ").push_bind(Uuid::from(scope.organization_id())).push(
-        " and not exists (select 1 from tracker t where t.organization_id = pending_tracker.organization_id \
-          and t.unique_id = pending_tracker.unique_id and t.deleted_at is null)",
+        " and dismissed_at is null and not exists (select 1 from tracker t where t.organization_id = pending_tracker.organization_id \
+          and t.unique_id = pending_tracker.unique_id and t.deleted_at is null) ",
     )
 }
 
@@ -95,8 +110,8 @@ pub async fn save(tx: &mut Tx, seen: &HashMap<(OrganizationId, String), Sighting
 async fn save_one(tx: &mut Tx, organization: OrganizationId, unique_id: &str, seen: &Sighting) -> Result<()> {
     let upsert = "insert into pending_tracker (id, organization_id, unique_id, input, first_seen_at, last_seen_at) \
         values ($1, $2, $3, $4, $5, $6) on conflict (organization_id, unique_id) \
-        do update set last_seen_at = excluded.last_seen_at, input = excluded.input returning id";
-    let id: Uuid = tx
+        do update set last_seen_at = excluded.last_seen_at, input = excluded.input returning id, dismissed_at";
+    let (id, dismissed_at): (Uuid, Option<Time>) = tx
         .on()
         .sql(upsert)
         .bind(clock::new_id())
@@ -105,8 +120,11 @@ async fn save_one(tx: &mut Tx, organization: OrganizationId, unique_id: &str, se
         .bind(seen.input)
         .bind(Time(seen.first_seen_at))
         .bind(Time(seen.last_seen_at))
-        .scalar()
+        .one()
         .await?;
+    if dismissed_at.is_some() {
+        return Ok(());
+    }
     for fix in &seen.fixes {
         let insert = "insert into pending_fix (pending_id, id, recorded_at, fix) values ($1, $2, $3, $4) \
             on conflict (pending_id, id) do nothing";

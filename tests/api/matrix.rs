@@ -260,6 +260,7 @@ pub(crate) async fn world(app: &App, name: &str) -> World {
         ("webhooks", webhook),
         ("attempts", text(&attempt["id"])),
         ("organizations", org.id.clone()),
+        ("pending-trackers", device(app, &org.id).await),
         ("trackers", made("/v1/trackers", json!({ "uniqueId": format!("imei-{name}") })).await),
         ("keys", made(&format!("/v1/system-users/{system_user}/keys"), key).await),
         ("system-users", system_user),
@@ -273,6 +274,15 @@ pub(crate) async fn world(app: &App, name: &str) -> World {
         ("geofences", geofence),
     ]);
     World { organization: org.id, owned }
+}
+
+/// A device that is no tracker yet.
+async fn device(app: &App, organization: &str) -> String {
+    let (id, organization) = (new_id(), organization.parse::<Uuid>().unwrap());
+    let insert = "insert into pending_tracker (id, organization_id, unique_id, input, first_seen_at, last_seen_at) \
+        select $1, id, 'stranger', 'osmand', created_at, created_at from organization where id = $2";
+    app.context.db.write().sql(insert).bind(id).bind(organization).run().await.unwrap();
+    id.to_string()
 }
 
 /// A system user whose address is verified, and its access token.

@@ -89,6 +89,40 @@ fn a_device_that_is_not_known_becomes_a_tracker_with_what_it_had_sent() {
 }
 
 #[test]
+fn a_device_that_is_dismissed_stays_away_until_somebody_wants_it() {
+    with_app(async |app| {
+        let (org, other) = (app.org("fleet").await, app.org("other").await);
+        let (_, gateway) = app.system_user(&org.org_admin, &["positions:ingest"]).await;
+        report(&app, &gateway, &[fix("unwanted", 0), fix("wanted", 0)]).await;
+        let found = pending(&app, &org.viewer, "sort=uniqueId").await;
+        let id = text(&found[0]["id"]);
+        let path = format!("/v1/pending-trackers/{id}");
+        app.delete(&path, &org.dispatcher).await.problem(403, "forbidden");
+        app.delete(&path, &other.org_admin).await.problem(404, "notFound");
+        app.delete(&path, &org.org_admin).await.ok(204);
+        app.delete(&path, &org.org_admin).await.problem(404, "notFound");
+        report(&app, &gateway, &[fix("unwanted", 1), fix("wanted", 1)]).await;
+        let names: Vec<_> =
+            pending(&app, &org.viewer, "").await.iter().map(|one| text(&one["uniqueId"])).collect();
+        assert_eq!(names, ["wanted"], "however often it reports");
+        let kept: i64 = app.context.db.read().sql("select count(*) from pending_fix").scalar().await.unwrap();
+        assert_eq!(kept, 2, "nothing of it is kept");
+        let audit = app.get("/v1/audit?resource=pendingTracker", &org.org_admin).await.ok(200);
+        let entry = &audit["data"][0];
+        assert_eq!(
+            (&entry["action"], &entry["resourceId"], &entry["before"]["uniqueId"]),
+            (&json!("delete"), &json!(id), &json!("unwanted"))
+        );
+        // Wanted after all, it reports as any tracker does.
+        let body = json!({ "name": "Van", "tracker": { "uniqueId": "unwanted" } });
+        let van = text(&app.post("/v1/vehicles", &org.org_admin, body).await.ok(201)["id"]);
+        report(&app, &gateway, &[fix("unwanted", 2)]).await;
+        eventually(DEADLINE, || async { positions(&app, &org, &van).await.len() == 1 }).await;
+        app
+    });
+}
+
+#[test]
 fn what_is_kept_is_bounded_and_the_longest_silent_goes_first() {
     with_app(async |app| {
         let org = app.org("fleet").await;

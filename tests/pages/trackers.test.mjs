@@ -70,6 +70,23 @@ test("a device gets a new vehicle, and what is refused of that stands at its fie
   assert.deepEqual(page.faults, []);
 });
 
+test("a device that is not wanted is dismissed, and does not come back", async () => {
+  const { fleet, page } = await opened();
+  const gateway = await fleet.gateway();
+  await report(gateway, "stranger", 1);
+  await visit(page, "#/trackers");
+  const row = news(page).getByRole("listitem").filter({ hasText: "stranger" });
+  await row.getByRole("button", { name: "Dismiss stranger" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Dismiss" }).click();
+  await news(page).getByText("stranger is dismissed.").waitFor();
+  await row.waitFor({ state: "detached" });
+  await report(gateway, "stranger", 2);
+  await report(gateway, "wanted", 1);
+  await news(page).getByText("wanted").waitFor();
+  assert.equal(await row.count(), 0);
+  assert.deepEqual(page.faults, []);
+});
+
 test("many devices are shown by and by; a viewer sees them and adds none", async () => {
   const { fleet } = await opened();
   const gateway = await fleet.gateway();

@@ -413,7 +413,7 @@ export const manage = {
     },
     resources: {
       organization: "the organization", vehicle: "vehicle", tracker: "tracker", geofence: "fence", driver: "driver", user: "user",
-      systemUser: "system user", apiKey: "the key", webhook: "the webhook",
+      systemUser: "system user", apiKey: "the key", webhook: "the webhook", pendingTracker: "the new device",
     },
   },
 };

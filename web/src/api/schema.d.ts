@@ -1067,6 +1067,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/pending-trackers/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Dismiss a device that is not wanted: it is not listed any more, however often it reports, and of what it sends nothing is kept
+         * @description `POST /v1/trackers` with its `uniqueId` makes it a tracker all the same.
+         *
+         *     Takes an access token.
+         */
+        readonly delete: operations["dismiss_pending_tracker"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/positions": {
         readonly parameters: {
             readonly query?: never;
@@ -2266,7 +2288,7 @@ export interface components {
          * @description What it was done to.
          * @enum {string}
          */
-        readonly AuditResource: "organization" | "vehicle" | "tracker" | "geofence" | "driver" | "user" | "systemUser" | "apiKey" | "webhook";
+        readonly AuditResource: "organization" | "vehicle" | "tracker" | "geofence" | "driver" | "user" | "systemUser" | "apiKey" | "webhook" | "pendingTracker";
         /** @description A box from the last reading before to the first after. */
         readonly BoxAnnotation: {
             /** @description Of the area. */
@@ -9581,6 +9603,57 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly dismiss_pending_tracker: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description The ETag it must still have, else 412 */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Dismissed */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 412: components["responses"]["PreconditionFailed"];
             readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];

@@ -7,6 +7,7 @@ import { may } from "../../api/permissions";
 import type { PendingTracker, Tracker } from "../../api/schema";
 import { moment } from "../../format";
 import { Age } from "../../parts/Age";
+import { Confirm } from "../../parts/Dialog";
 import { useList } from "../../parts/Listing";
 import { loadVehicles, scope } from "../../state/fleet";
 import { href } from "../../state/route";
@@ -25,6 +26,7 @@ interface Props {
 
 export function PendingTrackers({ trackers, onAdded }: Props) {
   const adding = useSignal<PendingTracker | null>(null);
+  const dismissing = useSignal<PendingTracker | null>(null);
   const isWhole = useSignal(false);
   const said = useSignal("");
   const load = () => all((page) => api.get("/v1/pending-trackers", { query: { ...page, ...scope.peek(), sort: "-lastSeenAt" } }));
@@ -34,6 +36,11 @@ export function PendingTrackers({ trackers, onAdded }: Props) {
     adding.value = null;
     said.value = words.added(name, vehicle);
     await Promise.all([onAdded(), reload(), loadVehicles()]);
+  };
+  const dismiss = async (device: PendingTracker) => {
+    await api.delete("/v1/pending-trackers/{id}", { path: { id: device.id }, query: scope.peek() });
+    said.value = words.dismissed(device.uniqueId);
+    await reload();
   };
   const shown = isWhole.value ? found : found?.slice(0, SHOWN);
   const hidden = (found?.length ?? 0) - (shown?.length ?? 0);
@@ -45,16 +52,33 @@ export function PendingTrackers({ trackers, onAdded }: Props) {
         <>
           <h3>{words.title}</h3>
           <p class="quiet">{words.text}</p>
-          <ul class="lines">{shown.map((one) => <Device key={one.id} device={one} onAdd={() => { adding.value = one; }} />)}</ul>
+          <ul class="lines">{shown.map((one) => <Device key={one.id} device={one} onAdd={() => { adding.value = one; }} onDismiss={() => { dismissing.value = one; }} />)}</ul>
           {hidden > 0 && <button type="button" onClick={() => { isWhole.value = true; }}>{words.more(hidden)}</button>}
         </>
       )}
+      {dismissing.value && <Dismiss device={dismissing.value} work={dismiss} onClose={() => { dismissing.value = null; }} />}
       {adding.value && <AddPending device={adding.value} trackers={trackers} onAdded={added} onClose={() => { adding.value = null; }} />}
     </section>
   );
 }
 
-function Device({ device: { uniqueId, input, lastSeenAt, fixes, firstFixAt }, onAdd }: { device: PendingTracker; onAdd: () => void }) {
+interface Asked {
+  readonly device: PendingTracker;
+  readonly work: (device: PendingTracker) => Promise<void>;
+  readonly onClose: () => void;
+}
+
+function Dismiss({ device, work, onClose }: Asked) {
+  return <Confirm title={words.dismissTitle(device.uniqueId)} text={words.dismissText} action={words.dismiss} work={() => work(device)} onClose={onClose} />;
+}
+
+interface Reporting {
+  readonly device: PendingTracker;
+  readonly onAdd: () => void;
+  readonly onDismiss: () => void;
+}
+
+function Device({ device: { uniqueId, input, lastSeenAt, fixes, firstFixAt }, onAdd, onDismiss }: Reporting) {
   return (
     <li>
       <span class="grow">
@@ -65,7 +89,10 @@ function Device({ device: { uniqueId, input, lastSeenAt, fixes, firstFixAt }, on
         </span>
       </span>
       {may("writeTrackers") && (
-        <button type="button" class="primary" aria-label={words.addWhich(uniqueId)} onClick={onAdd}>{words.add}</button>
+        <span class="tools">
+          <button type="button" class="primary" aria-label={words.addWhich(uniqueId)} onClick={onAdd}>{words.add}</button>
+          <button type="button" aria-label={words.dismissWhich(uniqueId)} onClick={onDismiss}>{words.dismiss}</button>
+        </span>
       )}
     </li>
   );
