@@ -26,13 +26,13 @@ pub(super) struct Deliveries {
 }
 
 impl Deliveries {
-    /// Starts delivering.
-    pub(super) fn start(context: Context) -> Self {
+    /// Starts delivering; nothing is published for the missing organizations, whose inputs stay shut too.
+    pub(super) fn start(context: Context, missing: Vec<OrganizationId>) -> Self {
         let (arbiter, webhooks) = (Arbiter::new(), context.webhooks.clone());
         let (sender, ended) = oneshot::channel::<()>();
         arbiter.spawn_fn(move || {
             actix_rt::spawn(async move {
-                run(context).await;
+                run(context, &missing).await;
                 drop(sender);
             });
         });
@@ -52,8 +52,8 @@ impl Deliveries {
     }
 }
 
-async fn run(context: Context) {
-    let publishers = publishers(&context);
+async fn run(context: Context, missing: &[OrganizationId]) {
+    let publishers = publishers(&context, missing);
     let publishing: Vec<_> =
         publishers.into_iter().map(|publisher| actix_rt::spawn(publisher.run())).collect();
     deliver(context).await;
@@ -62,8 +62,8 @@ async fn run(context: Context) {
     }
 }
 
-/// One for each broker that is published to.
-fn publishers(context: &Context) -> Vec<Publisher> {
+/// One for each broker that is published to and whose organization is not missing.
+fn publishers(context: &Context, missing: &[OrganizationId]) -> Vec<Publisher> {
     let parts = mqtt_out::Parts {
         db: context.db.clone(),
         live: context.live.clone(),
@@ -82,7 +82,7 @@ fn publishers(context: &Context) -> Vec<Publisher> {
                 .boxed_local()
         }),
     };
-    let brokers = context.settings.mqtt_brokers.iter();
+    let brokers = context.settings.mqtt_brokers.iter().filter(|it| !missing.contains(&it.organization));
     let published = brokers.filter_map(|broker| Some((broker.clone(), broker.output.clone()?)));
     let publishers = published.map(|broker| Publisher::new(broker, parts.clone(), ports.clone()));
     // The start has tried it.

@@ -18,6 +18,7 @@ use actix_rt::task::JoinHandle;
 use actix_web::dev::{Server, ServerHandle};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
+use waypost_actors::model::OrganizationId;
 use waypost_actors::ports::TrackStore;
 
 use self::deliveries::Deliveries;
@@ -75,6 +76,8 @@ pub struct Application {
     /// The tasks of open sockets, which have left the HTTP server.
     sockets: TaskTracker,
     admin: Option<Admin>,
+    /// Organizations that the settings name and that do not exist.
+    missing: Vec<OrganizationId>,
     writer: Writer,
     probe: Probe,
     lock: ServerLock,
@@ -156,6 +159,7 @@ impl Application {
             server,
             sockets,
             admin,
+            missing,
             writer,
             probe,
             lock,
@@ -174,7 +178,7 @@ impl Application {
         let handle = self.server.handle();
         let Context { live, mail, readiness, .. } = self.context.clone();
         let upkeep = keep_up(&self.context);
-        let mut deliveries = Deliveries::start(self.context.clone());
+        let mut deliveries = Deliveries::start(self.context.clone(), self.missing);
         let mut looking = actix_rt::spawn(readiness.clone().keep_looking(self.probe));
         let post = Arc::clone(&mail);
         let post = actix_rt::spawn(async move { post.run().await });

@@ -18,6 +18,7 @@ for_each_engine!(
     one_who_comes_late_finds_the_newest_position_and_none_of_what_is_deleted,
     a_broker_that_hangs_disturbs_nobody_and_gets_the_newest,
     killed_in_the_middle_nothing_is_missing,
+    for_an_organization_that_does_not_exist_nothing_is_tried,
 );
 
 /// An organization with buses and a fence, made by a server that publishes nothing.
@@ -295,4 +296,15 @@ async fn killed_in_the_middle_nothing_is_missing(store: TestStore) {
     let stored: Vec<(uuid::Uuid,)> = store.db.read().sql(select).all().await.unwrap();
     let stored: Vec<String> = stored.iter().map(|(id,)| id.to_string()).collect();
     assert_eq!(news, stored);
+}
+
+async fn for_an_organization_that_does_not_exist_nothing_is_tried(store: TestStore) {
+    let Some(mosquitto) = Mosquitto::own() else { return };
+    let furnished = furnish(&store, &["one"]).await;
+    let own = furnished.setting(&mosquitto, &mosquitto.address(), "publish=own");
+    let missing = own.replace(&furnished.organization, "01a1faea-5ddc-7008-8434-f2bff1d0b5a1");
+    let server = start(&store, &[&missing, &own]).await;
+    connected(&server, 1).await;
+    assert_eq!(server.context.mqtt_out.brokers.get(), 1, "the other one stays shut until the next start");
+    server.stop().await;
 }
