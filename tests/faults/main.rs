@@ -24,6 +24,7 @@ mod ledger;
 mod lines;
 mod seed;
 mod shelf;
+mod silence;
 mod stop;
 mod storm;
 mod tracker;

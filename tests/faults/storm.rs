@@ -45,7 +45,7 @@ async fn run(ground: &mut Ground, count: usize) {
     let launch = launch(place.clone());
     let mut server = Program::start(&launch).await;
     let api = server.operator().await;
-    let buses = buses(&api, &ground.fleet.organization, count).await;
+    let buses = buses(&api, &ground.fleet.organization, count, FIXES).await;
     let book = Rc::new(Book::default());
     let mut trackers = JoinSet::new();
     for (number, bus) in buses.into_iter().enumerate() {
@@ -105,13 +105,13 @@ async fn run(ground: &mut Ground, count: usize) {
 }
 
 /// Makes `count` buses, each at a place of its own with a fix per second.
-async fn buses(api: &Api, organization: &str, count: usize) -> Vec<Bus> {
+pub(crate) async fn buses(api: &Api, organization: &str, count: usize, fixes: usize) -> Vec<Bus> {
     let made = (0..count).map(|number| async move {
         let mut dice = dice(7, number as u64);
         let place = Place::new(dice.random_range(30.1..30.4), dice.random_range(-97.9..-97.6));
         let start = 1_780_000_000_000_000;
         let instant = |fix: usize| Timestamp::from_micros(start + fix as i64 * 1_000_000);
-        let points = (0..FIXES).map(|fix| Point::new(instant(fix), place)).collect();
+        let points = (0..fixes).map(|fix| Point::new(instant(fix), place)).collect();
         bus(api, organization, &format!("storm-{number}"), points).await
     });
     stream::iter(made).buffer_unordered(8).collect().await
