@@ -41,6 +41,7 @@ mod tank;
 mod tracker;
 mod transfer;
 mod webhook_drills;
+mod webhook_load;
 mod webhooks;
 mod wire;
 mod writer;

@@ -164,6 +164,12 @@ impl Program {
         assert!(status.success(), "{status}\n{}", self.log());
     }
 
+    /// Its process, for what measures it.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Memory the process uses, in bytes.
     #[must_use]
     pub fn resident_bytes(&self) -> u64 {
