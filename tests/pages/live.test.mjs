@@ -212,6 +212,34 @@ test("the list is searched, narrowed and sorted", async () => {
   await list.getByText("No vehicle is like that").waitFor();
 });
 
+test("who is silent is who the server says is silent", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const tram = await fleet.vehicle("Tram 9");
+  const path = `/v1/organizations/organization/${fleet.organization.id}`;
+  const silentAfter = (staleAfterSeconds, offlineAfterSeconds) => fleet.admin.put(path, { settings: { staleAfterSeconds, offlineAfterSeconds } });
+  const told = async () => (await fleet.admin.get("/v1/events?type=stale,offline")).data.map(({ type }) => type).sort();
+  await tram.at(59.3, 18, { speedKmh: 30 });
+  const page = await stage.page();
+  await signIn(page, fleet);
+  const says = (state) => region(page, "Vehicles").getByRole("row", { name: /Tram 9/ }).getByText(state, { exact: true }).waitFor();
+  await says("Moving");
+  await silentAfter(1, 2);
+  await eventually(async () => assert.deepEqual(await told(), ["offline", "stale"]));
+  await says("Offline");
+  // By its own clock the page would say otherwise now: what has been told stays until the vehicle is heard.
+  await silentAfter(300, 3600);
+  const { live } = await fleet.admin.get(`/v1/vehicles/${tram.id}`);
+  assert.equal(live.state, "offline");
+  await visit(page, "#/organization");
+  await page.getByLabel("Silent after, seconds").waitFor();
+  assert.equal(await page.getByLabel("Silent after, seconds").inputValue(), "300");
+  await visit(page, "#/live");
+  await says("Offline");
+  await tram.at(59.3, 18, { speedKmh: 30 });
+  await says("Moving");
+  assert.deepEqual(page.faults, []);
+});
+
 test("two organizations see nothing of each other", async () => {
   const [one, other] = await Promise.all([Fleet.make(stage.server, "One"), Fleet.make(stage.server, "Other")]);
   const pages = [];

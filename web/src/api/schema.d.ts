@@ -306,9 +306,9 @@ export interface paths {
         /**
          * Follow changes of master data
          * @description What was created, changed and deleted, in the order of commits; each change tells what the thing looks like now,
-         *     as GET gives it to the caller (a user or a key as its list shows it), and is left out for who may not see it. Send the last `endCursor` as `after` and miss
-         *     nothing; `after=latest` gives the cursor to go on from when lists are read next; without `after`, the log is read
-         *     from its beginning, 30 days ago. The live feed takes these cursors too.
+         *     as GET gives it to the caller (a user or a key as its list shows it), and is left out for who may not see it.
+         *     Send the last `endCursor` as `after` and miss nothing; `after=latest` gives the cursor to go on from when lists are
+         *     read next; without `after`, the log is read from its beginning, 30 days ago. The live feed takes these cursors too.
          *
          *     Takes an access token.
          */

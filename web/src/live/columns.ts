@@ -1,6 +1,6 @@
 // Vehicles as the feed says them, turned into columns of numbers. Runs in the worker.
 
-import { type FeedVehicle, MOTIONS, type Numbered } from "./protocol";
+import { CONNECTIONS, type FeedVehicle, MOTIONS, type Numbered } from "./protocol";
 
 /** Numbers for ids: the same id has the same number as long as the worker lives. */
 export class Numbering {
@@ -20,8 +20,9 @@ export class Numbering {
       recordedAt: new Float64Array(count),
       receivedAt: new Float64Array(count),
       motions: new Uint8Array(count),
+      connections: new Uint8Array(count),
     };
-    placed.forEach(({ vehicleId, position, motion }, row) => {
+    placed.forEach(({ vehicleId, position, motion, state }, row) => {
       if (!position) return;
       columns.numbers[row] = this.#number(vehicleId, newIds);
       columns.longitudes[row] = position.longitude;
@@ -31,6 +32,7 @@ export class Numbering {
       columns.recordedAt[row] = Date.parse(position.recordedAt);
       columns.receivedAt[row] = Date.parse(position.receivedAt);
       columns.motions[row] = Math.max(0, MOTIONS.indexOf(motion));
+      columns.connections[row] = Math.max(0, CONNECTIONS.indexOf(state));
     });
     return { ...columns, newIds };
   }

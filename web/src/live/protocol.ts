@@ -1,6 +1,6 @@
 // The words of `/v1/ws/live`, as src/feed/protocol.rs has them, and what our worker makes of them.
 
-import type { FuelEvent, Motion, ShownChange, Timestamp } from "../api/schema";
+import type { Connection, FuelEvent, Motion, ShownChange, Timestamp } from "../api/schema";
 import type { Happened } from "../api/types";
 
 export interface FeedFix {
@@ -16,6 +16,8 @@ export interface FeedVehicle {
   readonly vehicleId: string;
   readonly position: FeedFix | null;
   readonly motion: Motion;
+  /** Whether it is heard of, by the server's clock; told whenever that changes. */
+  readonly state: Connection;
   /** Of vehicles that report fuel. */
   readonly fuel?: { readonly provisional?: FuelEvent };
 }
@@ -41,6 +43,9 @@ export interface FeedLeft {
 /** In the order of the numbers in `Columns.motions`. */
 export const MOTIONS: readonly Motion[] = ["unknown", "stopped", "moving"];
 
+/** In the order of the numbers in `Columns.connections`. */
+export const CONNECTIONS: readonly Connection[] = ["online", "stale", "offline"];
+
 /** Vehicles with their newest fixes as columns of one length; unknown numbers are NaN. */
 export interface Columns {
   readonly longitudes: Float64Array<ArrayBuffer>;
@@ -52,6 +57,8 @@ export interface Columns {
   readonly receivedAt: Float64Array<ArrayBuffer>;
   /** Places in MOTIONS. */
   readonly motions: Uint8Array<ArrayBuffer>;
+  /** Places in CONNECTIONS. */
+  readonly connections: Uint8Array<ArrayBuffer>;
 }
 
 /** Columns whose vehicles have numbers instead of ids: sent from the worker as they are, without a copy. */

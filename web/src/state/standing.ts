@@ -1,7 +1,8 @@
-// How a vehicle stands: moving or not while it is heard of, else for how long it has been silent.
+// How a vehicle stands: moving or not while it is heard of, else that it is silent, as the server tells.
 
 import { computed } from "@preact/signals";
 
+import { CONNECTIONS } from "../live/protocol";
 import { now } from "./clock";
 import { organization, positions } from "./fleet";
 
@@ -10,27 +11,27 @@ export const STANDINGS = ["unknown", "stopped", "moving", "stale", "offline"] as
 export type Standing = (typeof STANDINGS)[number];
 
 const [UNKNOWN, STOPPED, MOVING] = [0, 1, 2];
-const STALE = STANDINGS.indexOf("stale");
-const OFFLINE = STANDINGS.indexOf("offline");
+/** The standing of each of CONNECTIONS but the first, `online`. */
+const SILENT = CONNECTIONS.map((connection) => STANDINGS.indexOf(connection as Standing));
 
 /** Below this a vehicle stands, also where its newest fix ends a way (docs/tracking.md, "Motion"). */
 const LEAST_MOVING_KMH = 3;
 
+/** What was recorded before this does not say how a vehicle stands now. Milliseconds since 1970. */
+const oldBefore = () => now.value - (organization.value?.settings?.staleAfterSeconds ?? Infinity) * 1000;
+
 /**
- * The standing of each row of the table, places in STANDINGS, by the organization's settings; follows the clock. Of a tracker that
+ * The standing of each row of the table, places in STANDINGS. Who is silent is what the server tells; of a tracker that is heard of and
  * sends what it recorded long ago nobody knows how it stands now.
  */
 export const standings = computed<Uint8Array<ArrayBuffer>>(() => {
   positions.revision.value;
-  const settings = organization.value?.settings;
-  const staleBefore = now.value - (settings?.staleAfterSeconds ?? Infinity) * 1000;
-  const offlineBefore = now.value - (settings?.offlineAfterSeconds ?? Infinity) * 1000;
+  const before = oldBefore();
   const found = positions.motions.slice(0, positions.count);
   for (let row = 0; row < found.length; row += 1) {
-    const heardAt = positions.receivedAt[row] ?? 0;
-    if (heardAt < offlineBefore) found[row] = OFFLINE;
-    else if (heardAt < staleBefore) found[row] = STALE;
-    else if ((positions.recordedAt[row] ?? 0) < staleBefore) found[row] = UNKNOWN;
+    const connection = positions.connections[row] ?? 0;
+    if (connection > 0) found[row] = SILENT[connection] ?? UNKNOWN;
+    else if ((positions.recordedAt[row] ?? 0) < before) found[row] = UNKNOWN;
     else if (found[row] === MOVING && (positions.speedsKmh[row] ?? NaN) < LEAST_MOVING_KMH) found[row] = STOPPED;
   }
   return found;
@@ -41,7 +42,6 @@ export const standing = (row: number): Standing => STANDINGS[standings.value[row
 
 /** How fast a vehicle is, km/h; NaN where that is not known, or no more than what it was when it was heard of last. */
 export function speedNow(row: number): number {
-  const staleBefore = now.value - (organization.value?.settings?.staleAfterSeconds ?? Infinity) * 1000;
-  const isOld = Math.min(positions.recordedAt[row] ?? 0, positions.receivedAt[row] ?? 0) < staleBefore;
+  const isOld = positions.connections[row] !== 0 || (positions.recordedAt[row] ?? 0) < oldBefore();
   return isOld ? NaN : positions.speedsKmh[row] ?? NaN;
 }

@@ -29,6 +29,8 @@ export class VehicleTable {
   receivedAt = new Float64Array(FIRST_CAPACITY);
   /** Places in MOTIONS (live/protocol.ts). */
   motions = new Uint8Array(FIRST_CAPACITY);
+  /** Places in CONNECTIONS: whether it is heard of, as the server tells. */
+  connections = new Uint8Array(FIRST_CAPACITY);
   readonly #rows = new Map<string, number>();
   #members = 0;
 
@@ -55,6 +57,7 @@ export class VehicleTable {
       this.recordedAt[row] = fixes.recordedAt[from] ?? NaN;
       this.receivedAt[row] = fixes.receivedAt[from] ?? NaN;
       this.motions[row] = fixes.motions[from] ?? 0;
+      this.connections[row] = fixes.connections[from] ?? 0;
     });
   }
 
@@ -92,7 +95,8 @@ export class VehicleTable {
   }
 
   #columns() {
-    return [this.longitudes, this.latitudes, this.speedsKmh, this.headingsDegrees, this.recordedAt, this.receivedAt, this.motions];
+    const { longitudes, latitudes, speedsKmh, headingsDegrees, recordedAt, receivedAt, motions, connections } = this;
+    return [longitudes, latitudes, speedsKmh, headingsDegrees, recordedAt, receivedAt, motions, connections];
   }
 
   #add(id: string): number {
@@ -119,5 +123,6 @@ export class VehicleTable {
     this.recordedAt = grown(this.recordedAt, new Float64Array(capacity));
     this.receivedAt = grown(this.receivedAt, new Float64Array(capacity));
     this.motions = grown(this.motions, new Uint8Array(capacity));
+    this.connections = grown(this.connections, new Uint8Array(capacity));
   }
 }
