@@ -27,10 +27,9 @@ pub async fn list_api_keys(
     SignedCaller(caller): SignedCaller,
     PathId(id): PathId<Uuid>,
     request: HttpRequest,
-    mut query: Query,
+    query: Query,
 ) -> Answer {
-    let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
-    let by = query.scoped(caller)?;
+    let (by, sort, page) = query.listed(caller, ops::SORT_KEYS, NEWEST_FIRST)?;
     let found = ops::list_api_keys(&context, &by, id, &sort, page).await?;
     Ok(answer::page(&request, page, found, |key| key))
 }

@@ -80,8 +80,7 @@ pub async fn list_vehicles_of_driver(
     mut query: Query,
 ) -> Answer {
     let (filter, deleted) = history(&mut query);
-    let (sort, page) = (query.sort(assignment_history::SORT_KEYS, NEWEST_FIRST), query.page());
-    let by = query.scoped(caller)?;
+    let (by, sort, page) = query.listed(caller, assignment_history::SORT_KEYS, NEWEST_FIRST)?;
     let of = (id, deleted);
     let found = assignment_history::list_vehicles_of_driver(&context, &by, of, filter, &sort, page);
     Ok(answer::page(&request, page, found.await?, |item| item))
@@ -106,8 +105,7 @@ pub async fn list_drivers_of_vehicle(
     mut query: Query,
 ) -> Answer {
     let (filter, deleted) = history(&mut query);
-    let (sort, page) = (query.sort(assignment_history::SORT_KEYS, NEWEST_FIRST), query.page());
-    let by = query.scoped(caller)?;
+    let (by, sort, page) = query.listed(caller, assignment_history::SORT_KEYS, NEWEST_FIRST)?;
     let of = (id, deleted);
     let found = assignment_history::list_drivers_of_vehicle(&context, &by, of, filter, &sort, page);
     Ok(answer::page(&request, page, found.await?, |item| item))

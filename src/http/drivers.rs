@@ -58,8 +58,7 @@ pub async fn list_drivers(
         include_deleted: query.one("includeDeleted", flag).unwrap_or(false),
         updated_after: query.updated_after(),
     };
-    let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
-    let by = query.scoped(caller)?;
+    let (by, sort, page) = query.listed(caller, ops::SORT_KEYS, NEWEST_FIRST)?;
     let found = ops::list_drivers(&context, &by, &filter, &sort, page).await?;
     Ok(answer::page(&request, page, found, |item| item))
 }

@@ -137,8 +137,7 @@ pub async fn list_geofences(
         updated_after: query.updated_after(),
     };
     let with_shape = query.one("geometry", word(&[("full", true), ("none", false)])).unwrap_or(true);
-    let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
-    let by = query.scoped(caller)?;
+    let (by, sort, page) = query.listed(caller, ops::SORT_KEYS, NEWEST_FIRST)?;
     let found = ops::list_geofences(&context, &by, &filter, &sort, page).await?;
     let counts = ops::inside_counts(&context, found.items.iter().map(|geofence| geofence.id)).await?;
     let items = found.items.into_iter().zip(counts);

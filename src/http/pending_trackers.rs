@@ -27,10 +27,9 @@ pub async fn list_pending_trackers(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     request: HttpRequest,
-    mut query: Query,
+    query: Query,
 ) -> Answer {
-    let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
-    let by = query.scoped(caller)?;
+    let (by, sort, page) = query.listed(caller, ops::SORT_KEYS, NEWEST_FIRST)?;
     let found = ops::list_pending_trackers(&context, &by, &sort, page).await?;
     Ok(answer::page(&request, page, found, |device| device))
 }

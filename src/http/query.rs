@@ -173,6 +173,17 @@ impl Query {
         Ok(Scoped { caller, organization })
     }
 
+    /// What a list of pages is asked for: as [`Query::scoped`], with its order, of the keys it allows, and the page.
+    pub fn listed(
+        mut self,
+        caller: Caller,
+        allowed: &[(&'static str, &'static str)],
+        usual: SortKey,
+    ) -> Result<(Scoped, Sort, PageRequest), Problem> {
+        let (sort, page) = (self.sort(allowed, usual), self.page());
+        Ok((self.scoped(caller)?, sort, page))
+    }
+
     /// Fails if there were problems.
     fn refused(self) -> Result<Self, Problem> {
         let Some((code, first)) = self.problems.first().cloned() else { return Ok(self) };

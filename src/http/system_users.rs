@@ -113,8 +113,7 @@ pub async fn list_system_users(
         statuses: query.many("status", word(SystemUserStatus::WORDS)),
         updated_after: query.updated_after(),
     };
-    let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
-    let by = query.scoped(caller)?;
+    let (by, sort, page) = query.listed(caller, ops::SORT_KEYS, NEWEST_FIRST)?;
     let found = ops::list_system_users(&context, &by, &filter, &sort, page).await?;
     Ok(answer::page(&request, page, found, |user| user))
 }

@@ -27,10 +27,9 @@ pub async fn list_webhooks(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     request: HttpRequest,
-    mut query: Query,
+    query: Query,
 ) -> Answer {
-    let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
-    let by = query.scoped(caller)?;
+    let (by, sort, page) = query.listed(caller, ops::SORT_KEYS, NEWEST_FIRST)?;
     let found = ops::list_webhooks(&context, &by, &sort, page).await?;
     Ok(answer::page(&request, page, found, |webhook| webhook))
 }
@@ -145,8 +144,7 @@ pub async fn list_webhook_attempts(
     mut query: Query,
 ) -> Answer {
     let outcomes = query.many("outcome", word(AttemptOutcome::WORDS));
-    let (sort, page) = (query.sort(ops::ATTEMPT_SORT_KEYS, NEWEST_ATTEMPT_FIRST), query.page());
-    let by = query.scoped(caller)?;
+    let (by, sort, page) = query.listed(caller, ops::ATTEMPT_SORT_KEYS, NEWEST_ATTEMPT_FIRST)?;
     let found = ops::list_attempts(&context, &by, id, &outcomes, &sort, page).await?;
     Ok(answer::page(&request, page, found, |attempt| attempt))
 }
