@@ -25,6 +25,8 @@ pub struct EventFilter {
     pub statuses: Vec<EventStatus>,
     /// Inferred or observed.
     pub inferred: Option<bool>,
+    /// Without an end, or ended.
+    pub open: Option<bool>,
     /// `occurredAt` from here, inclusive.
     pub from: Option<Timestamp>,
     /// Ended at this instant or later.

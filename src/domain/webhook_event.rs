@@ -35,10 +35,14 @@ fn is_match(pattern: &str, event_type: &str) -> bool {
     }
 }
 
-/// The type of a record.
+/// The type of a record. `has_ended`: of a trip or stop, whether it has an end.
 #[must_use]
-pub const fn of_record(kind: RecordKind) -> &'static str {
+pub const fn of_record(kind: RecordKind, has_ended: bool) -> &'static str {
     match kind {
+        RecordKind::Trip if has_ended => "trip.ended",
+        RecordKind::Trip => "trip.started",
+        RecordKind::Stop if has_ended => "stop.ended",
+        RecordKind::Stop => "stop.started",
         RecordKind::Entry => "geofence.entry",
         RecordKind::Exit => "geofence.exit",
         RecordKind::Dwell => "geofence.dwell",
@@ -63,12 +67,14 @@ fn named(resource: ChangedResource, kind: ChangeKind) -> String {
 
 /// Every type there is.
 static TYPES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let records = RecordKind::WORDS.iter().map(|(_, kind)| of_record(*kind).to_owned());
+    let of_kind = |(_, kind): &(&str, RecordKind)| [of_record(*kind, false), of_record(*kind, true)];
+    let mut records: Vec<String> = RecordKind::WORDS.iter().flat_map(of_kind).map(str::to_owned).collect();
+    records.dedup();
     let kinds = || ChangeKind::WORDS.iter().map(|(_, kind)| *kind);
     let changes = ChangedResource::WORDS
         .iter()
         .flat_map(|(_, resource)| kinds().map(move |kind| named(*resource, kind)));
-    records.chain(changes).collect()
+    records.into_iter().chain(changes).collect()
 });
 
 /// Reads a list of patterns, each of which must match a type that there is.
@@ -109,6 +115,8 @@ mod tests {
         assert!(!types.matches("fuel.drain") && !types.matches("change.geofence.updated"));
         let all = event_types(&json!(["*"])).unwrap();
         assert!(TYPES.iter().all(|known| all.matches(known)));
+        let trips = event_types(&json!(["trip.*", "stop.started"])).unwrap();
+        assert!(trips.matches("trip.started") && trips.matches("trip.ended") && !trips.matches("stop.ended"));
         assert!(event_types(&json!(["change.vehicle.*"])).unwrap().matches("change.vehicle.deleted"));
     }
 

@@ -11,8 +11,8 @@ use super::request::{InOrganization, Shared, SignedCaller};
 use crate::domain::event::{EventFilter, EventOrder};
 use crate::ops::events as ops;
 
-/// List what happened: entries, exits, dwells, refuels, drains, times over a limit of speed, and who is heard of again or not any more,
-/// each in the form of its kind. Refuels and drains are there for who may read fuel. `sort=sequence` is a feed: commit order, every status;
+/// List what happened: entries, exits, dwells, refuels, drains, times over a limit of speed, trips, stops, and who is heard of again or not
+/// any more, each in the form of its kind. Refuels and drains are there for who may read fuel. `sort=sequence` is a feed: commit order, every status;
 /// send the last `endCursor` as `after` and miss nothing.
 #[utoipa::path(get, path = "/v1/events", operation_id = "list_all_events", tag = "events",
     params(("type" = Option<Vec<RecordKind>>, Query, description = "Default: every one that the caller may read"),

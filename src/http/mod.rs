@@ -54,6 +54,7 @@ pub mod routes;
 pub mod sockets;
 pub mod system_users;
 pub mod trackers;
+pub mod trips;
 pub mod users;
 pub mod vehicles;
 pub mod visits;

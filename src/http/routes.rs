@@ -16,8 +16,8 @@ use super::route::{Access, GEOFENCE_BYTES, IMPORT_BYTES, Route, SMALL_BYTES};
 use super::{
     api_keys, assignments, audit, auth, background, changes, dispatcher, drivers, event_stream, events, fuel,
     fuel_periods, geofence_events, geofence_import, geofences, health, inputs, limit, links, organizations,
-    pages, pending_trackers, position_history, positions, sockets, system_users, trackers, users, vehicles,
-    visits, webhooks,
+    pages, pending_trackers, position_history, positions, sockets, system_users, trackers, trips, users,
+    vehicles, visits, webhooks,
 };
 use crate::auth::Action;
 use crate::ingest::adapters::MAX_BODY_BYTES;
@@ -180,6 +180,10 @@ routes! {
 
         May(ReadEvents) "GET" "/v1/visits"      visits::list_visits;
         May(ReadEvents) "GET" "/v1/visits/{id}" visits::find_visit;
+
+        May(ReadEvents) "GET" "/v1/trips" trips::list_trips;
+        May(ReadEvents) "GET" "/v1/stops" trips::list_stops;
+
         May(ReadAudit)  "GET" "/v1/audit"       audit::list_audit;
 
         May(ReadLivePositions) "GET" "/v1/positions" positions::list_newest_positions;

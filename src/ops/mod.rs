@@ -46,6 +46,7 @@ mod stale_sign_up;
 pub mod system_users;
 pub mod tracker_reports;
 pub mod trackers;
+pub mod trips;
 pub mod users;
 pub mod vehicles;
 pub mod visits;

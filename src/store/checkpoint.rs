@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use waypost_actors::model::VehicleId;
-use waypost_actors::tracking::{Checkpoint, Correction};
+use waypost_actors::model::{Timestamp, VehicleId};
+use waypost_actors::tracking::{Adjustment, Checkpoint, Correction};
 
-use super::packed_state::pack_state;
+use super::packed_state::{PackedState, pack_state};
 use super::rows::{Column, Insert};
 use super::sql::{Result, Tx};
 use super::time::Time;
@@ -47,4 +47,41 @@ pub(super) async fn replace_checkpoints(
     let checkpoints = correction.checkpoints.iter().map(|checkpoint| (vehicle, checkpoint));
     insert_checkpoints(checkpoints)?.run(tx).await?;
     Ok(())
+}
+
+/// Checkpoints read at once.
+const TOGETHER: i64 = 100;
+
+/// Puts right the sums in the checkpoints behind the part of a correction, up to where the trip or stop ended that goes on there.
+pub(super) async fn adjust_checkpoints(
+    tx: &mut Tx,
+    vehicle: VehicleId,
+    correction: &Correction,
+) -> Result<()> {
+    let (Some(adjustment), Some(until)) = (&correction.adjustment, correction.until) else { return Ok(()) };
+    let mut after = Some(until);
+    while let Some(at) = after {
+        after = adjust_some(tx, vehicle, adjustment, at).await?;
+    }
+    Ok(())
+}
+
+/// Returns the last one, if the trip or stop went on there and more may follow.
+async fn adjust_some(
+    tx: &mut Tx,
+    vehicle: VehicleId,
+    adjustment: &Adjustment,
+    after: Timestamp,
+) -> Result<Option<Timestamp>> {
+    let stmt = tx.on().sql("select at, state from checkpoint where vehicle_id = ").push_bind(vehicle.0);
+    let stmt = stmt.push(" and at > ").push_bind(Time(after)).push(" order by at limit ").push_bind(TOGETHER);
+    let rows: Vec<(Time, PackedState)> = stmt.all().await?;
+    let read = rows.len();
+    let adjusted = rows.into_iter().map_while(|(at, PackedState(mut state))| {
+        adjustment.apply(&mut state).then(|| Checkpoint { at: at.into(), state })
+    });
+    let adjusted: Vec<Checkpoint> = adjusted.collect();
+    insert_checkpoints(adjusted.iter().map(|checkpoint| (vehicle, checkpoint)))?.run(tx).await?;
+    let is_whole = read as i64 == TOGETHER && adjusted.len() == read;
+    Ok(adjusted.last().filter(|_| is_whole).map(|checkpoint| checkpoint.at))
 }

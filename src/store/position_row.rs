@@ -41,8 +41,9 @@ struct Report {
     vehicle: VehicleId,
     fix: Fix,
     quarantine: Option<Quarantine>,
-    /// Whether its additions other than speed, heading and accuracy may change the vehicle's fuel log.
-    may_touch_fuel: bool,
+    /// Whether its additions other than speed, heading and accuracy may change something: the vehicle's fuel log, or when its
+    /// ignition was off.
+    others_count: bool,
 }
 
 impl Report {
@@ -154,13 +155,10 @@ pub(super) async fn store_positions(
                 Freshness::Repeat => false,
             };
             let known = write.state.fuel.is_some() || row.fix.recorded_at <= write.state.corrected_to;
-            let may_touch_fuel = row.freshness != Freshness::Repeat && (known || row.fix.has_fuel());
-            let report = Report {
-                vehicle: write.vehicle_id,
-                fix: row.fix,
-                quarantine: row.quarantine,
-                may_touch_fuel,
-            };
+            let may = known || row.fix.has_fuel() || row.fix.ignition.is_some();
+            let others_count = may && row.freshness != Freshness::Repeat;
+            let report =
+                Report { vehicle: write.vehicle_id, fix: row.fix, quarantine: row.quarantine, others_count };
             recheck.push((index, report, late));
         }
     }
@@ -202,7 +200,7 @@ async fn copy_stored(
         vehicle,
         fix,
         quarantine,
-        may_touch_fuel: false,
+        others_count: false,
     });
     let stored: Vec<Report> = stored.filter(|report| keys.contains(&report.key())).collect();
     insert(&stored, "on conflict do nothing").run(tx).await?;
@@ -231,7 +229,7 @@ async fn recheck_positions(
         stored.counts[*write].duplicates += 1;
         let (last, known) = repeated.entry(report.key()).or_insert((*write, *report));
         known.fix.merge(&report.fix);
-        known.may_touch_fuel |= report.may_touch_fuel;
+        known.others_count |= report.others_count;
         if report.may_be_judged() {
             known.quarantine = report.quarantine;
         }
@@ -244,7 +242,7 @@ async fn recheck_positions(
         }
     }
     for key in insert(&reports, UNJUDGED).returning::<Key>(tx).await? {
-        if let Some((write, report)) = repeated.get(&key.bits()).filter(|(_, report)| report.may_touch_fuel) {
+        if let Some((write, report)) = repeated.get(&key.bits()).filter(|(_, report)| report.others_count) {
             stored.mark(*write, &report.fix);
         }
     }
@@ -295,7 +293,7 @@ const JUDGED: &str = concat!(
     " returning vehicle_id, recorded_at, latitude, longitude"
 );
 
-/// A merge that changes something else, which may change the fuel log of a vehicle that reports fuel.
+/// A merge that changes something else, which may count ([`Report::others_count`]).
 const UNJUDGED: &str = concat!(
     merge_if!(concat!(
         "excluded.received_at < position.received_at",
@@ -317,7 +315,7 @@ pub(super) async fn store_quarantines(
         let corrected = write.effects.correction.iter().flat_map(|correction| &correction.quarantines);
         let confirmed = write.effects.confirmed.iter().map(|fix| (*fix, None));
         for (fix, quarantine) in confirmed.chain(corrected.copied()) {
-            let report = Report { vehicle: write.vehicle_id, fix, quarantine, may_touch_fuel: false };
+            let report = Report { vehicle: write.vehicle_id, fix, quarantine, others_count: false };
             found.insert(report.key(), report);
         }
     }

@@ -13,10 +13,12 @@ use crate::domain::event::{EventFilter, EventOrder};
 use crate::domain::paging::After;
 
 /// Kinds that few of all records have, with the condition of their partial index.
-const FEW: [(&[RecordKind], &str); 4] = [
+const FEW: [(&[RecordKind], &str); 6] = [
     (&RecordKind::FUEL, " and e.kind in ('refuel', 'drain')"),
     (&[RecordKind::Dwell], " and e.kind = 'dwell'"),
     (&[RecordKind::Overspeed], " and e.kind = 'overspeed'"),
+    (&[RecordKind::Trip], " and e.kind = 'trip'"),
+    (&[RecordKind::Stop], " and e.kind = 'stop'"),
     (&RecordKind::CONNECTION, " and e.kind in ('online', 'stale', 'offline')"),
 ];
 
@@ -114,6 +116,7 @@ fn of_few<'c>(stmt: Stmt<'c>, filter: &EventFilter) -> Stmt<'c> {
         is_retracted.then_some(" and e.status = 'retracted'"),
         is_uncommon.then_some(" and e.cause <> 'crossing'"),
         is_late.then_some(" and e.origin <> 'live'"),
+        filter.open.map(|open| if open { " and e.ended_at is null" } else { " and e.ended_at is not null" }),
         filter.inferred.map(|inferred| if inferred { " and e.inferred" } else { " and not e.inferred" }),
     ];
     texts.into_iter().flatten().fold(stmt, Stmt::push)

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use waypost_actors::fuel::FuelEventKind;
 use waypost_actors::model::{Cause, Connection, EventFix, EventKind, EventStatus, Origin, Place};
 use waypost_actors::tracking::{
-    ConnectionDetail, Detail, GeofenceDetail, OverspeedDetail, Record, RecordKind,
+    ConnectionDetail, Detail, GeofenceDetail, OverspeedDetail, Record, RecordKind, TripDetail, TripKind,
 };
 
 use super::rows::{Column, Insert};
@@ -124,6 +124,8 @@ impl RecordRow {
             RecordKind::Online => self.connection(Connection::Online),
             RecordKind::Stale => self.connection(Connection::Stale),
             RecordKind::Offline => self.connection(Connection::Offline),
+            RecordKind::Trip => self.trip(TripKind::Trip),
+            RecordKind::Stop => self.trip(TripKind::Stop),
         }
     }
 
@@ -155,6 +157,10 @@ impl RecordRow {
         Ok(Detail::Connection(ConnectionDetail { state, ..required("detail", self.json()?)? }))
     }
 
+    fn trip(&self, kind: TripKind) -> Result<Detail, sqlx::Error> {
+        Ok(Detail::Trip(Box::new(TripDetail { kind, ..required("detail", self.json()?)? })))
+    }
+
     fn fix(&self) -> Result<EventFix, sqlx::Error> {
         Ok(EventFix {
             recorded_at: required("fix_recorded_at", self.fix_recorded_at)?.into(),
@@ -178,6 +184,7 @@ fn detail(record: &Record) -> Option<String> {
         Detail::Fuel(_, detail) => serde_json::to_string(detail),
         Detail::Overspeed(detail) => serde_json::to_string(detail),
         Detail::Connection(detail) => serde_json::to_string(detail),
+        Detail::Trip(detail) => serde_json::to_string(detail),
     };
     Some(text.expect("numbers by names that are texts"))
 }

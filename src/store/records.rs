@@ -11,7 +11,7 @@ use waypost_actors::model::{EventId, VehicleId};
 use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::{Correction, Record, VisitRow, diff};
 
-use super::checkpoint::{insert_checkpoints, replace_checkpoints};
+use super::checkpoint::{adjust_checkpoints, insert_checkpoints, replace_checkpoints};
 use super::driver_at::Drivers;
 use super::record_row::{IN_ITS_PLACE, RecordRow, SELECT_RECORDS, insert_records};
 use super::rows::Insert;
@@ -160,7 +160,7 @@ async fn correct(
     let mut stored = in_part(tx, write.vehicle_id, correction).await?;
     let found: HashSet<EventId> = stored.iter().map(|record| record.id).collect();
     let others: Vec<EventId> =
-        correction.records.iter().map(|record| record.id).filter(|id| !found.contains(id)).collect();
+        correction.record_ids(write.vehicle_id).filter(|id| !found.contains(id)).collect();
     stored.extend(with_ids(tx, &others).await?);
     let mut difference = diff(&stored, correction);
     let stored: HashMap<EventId, Record> = stored.into_iter().map(|record| (record.id, record)).collect();
@@ -175,6 +175,7 @@ async fn correct(
     undo_visits(tx, &difference.undone, correction.after).await?;
     insert_visits(correction.visits.iter().map(|visit| (write, visit))).run(tx).await?;
     replace_checkpoints(tx, write.vehicle_id, correction).await?;
+    adjust_checkpoints(tx, write.vehicle_id, correction).await?;
     Ok(difference.changed)
 }
 

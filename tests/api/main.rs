@@ -63,6 +63,7 @@ mod tracker_reports;
 mod tracker_socket;
 mod tracker_tokens;
 mod trackers;
+mod trips;
 mod updated_after;
 mod user_changes;
 mod users;

@@ -100,6 +100,8 @@ pub(crate) async fn answers(settings: Settings, filled: &Filled) -> Answers {
             asking.get(&format!("/v1/fuel/{what}?{}", filled.fuel), caller, token).await;
         }
         asking.get("/v1/geofence-events?sort=sequence&limit=200", caller, token).await;
+        asking.get("/v1/trips?open=false&limit=200", caller, token).await;
+        asking.get("/v1/stops?sort=occurredAt&limit=200", caller, token).await;
         asking.get("/v1/visits?sort=-enteredAt&minDurationSeconds=10&limit=200", caller, token).await;
     }
     let answers = asking.answers;

@@ -111,3 +111,13 @@ fn a_whole_data_set() {
     let (real, lost) = assert_real_visits_are_found(&data);
     println!("{real} real visits, {lost} of them lost while noise is held back");
 }
+
+/// Writes the stops of the recorded buses, for `tools/compare_stops.py`: vehicle, from and to in milliseconds since 1970.
+#[test]
+#[ignore = "needs the name of the file to write, WAYPOST_TEST_STOPS"]
+fn stops_of_recorded_buses() {
+    let path = std::env::var("WAYPOST_TEST_STOPS").expect("the file to write");
+    let data = if std::env::var_os("WAYPOST_TEST_DATA").is_some() { from_folder() } else { bundled() };
+    let replayed = replay(&data, Rules::default(), DEFAULT_LIMITS);
+    std::fs::write(path, replayed.stops(&data)).expect("written");
+}

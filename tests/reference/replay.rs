@@ -1,5 +1,6 @@
 //! Data through the pure engine.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use uuid::Uuid;
@@ -8,7 +9,7 @@ use waypost_actors::model::{
     Event, EventKind, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Rules, Timestamp, Vehicle,
     VehicleId, VehicleLimits,
 };
-use waypost_actors::tracking::{self, Context, Effects, RecordView, VehicleState};
+use waypost_actors::tracking::{self, Context, Effects, RecordKind, RecordView, VehicleState};
 
 use crate::data::{Data, Line};
 
@@ -74,6 +75,23 @@ fn fence_set(data: &Data, rules: Rules) -> FenceSet {
 impl Replay {
     pub(crate) fn events(&self) -> impl Iterator<Item = Event> {
         self.effects.iter().flat_map(|(_, effects)| events(effects))
+    }
+
+    /// A line for each stop: vehicle, from and to. One that goes on ends with the vehicle's last fix.
+    pub(crate) fn stops(&self, data: &Data) -> String {
+        let mut lines = String::new();
+        for (name, effects) in &self.effects {
+            let last = data.fixes.iter().filter(|(of, _)| of == name).map(|(_, fix)| fix.recorded_at).max();
+            let stops = effects.records.iter().filter(|record| record.kind() == RecordKind::Stop);
+            let mut newest: BTreeMap<Timestamp, Option<Timestamp>> = BTreeMap::new();
+            newest.extend(stops.map(|stop| (stop.occurred_at, stop.ended_at)));
+            for (from, to) in newest {
+                let to = to.or(last).unwrap_or(from);
+                let line = format!("{name},{},{}\n", from.as_micros() / 1_000, to.as_micros() / 1_000);
+                lines.push_str(&line);
+            }
+        }
+        lines
     }
 
     /// In the form of the reference, sorted.

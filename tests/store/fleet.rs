@@ -177,6 +177,7 @@ pub(crate) fn correction(after: Option<i64>, until: Option<i64>, records: Vec<Re
         origin: Origin::Backfill,
         detected_at: at(FOUND),
         records,
+        adjustment: None,
         visits: Vec::new(),
         fuel_rows: Vec::new(),
         undecided: None,

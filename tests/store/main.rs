@@ -23,5 +23,6 @@ mod statements;
 mod track;
 mod transactions;
 mod transfer;
+mod trips;
 mod upgrade;
 mod values;

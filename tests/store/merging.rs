@@ -118,9 +118,13 @@ async fn what_changes_the_judgement_marks_the_vehicle(store: TestStore) {
     let track = stand(&store).await;
     let fresh = [0, 10, 20].map(|second| row(fix(second), Freshness::Fresh)).to_vec();
     track.commit(&batch(vec![write(fresh)])).await.expect("committed");
-    let unjudged = Fix { odometer_km: Some(3.0), ignition: Some(true), ..fix(0) };
+    let unjudged = Fix { odometer_km: Some(3.0), ..fix(0) };
     let committed = track.commit(&batch(vec![write(vec![row(unjudged, RECHECK)])])).await.expect("committed");
     assert_eq!((committed[0].is_dirty(), marked(&store).await), (false, None));
+    // Its ignition is judged with the fix behind it.
+    let repeated = Fix { ignition: Some(true), ..fix(20) };
+    let repeated = write(vec![row(repeated, Freshness::Repeat)]);
+    assert!(!track.commit(&batch(vec![repeated])).await.expect("committed")[0].is_dirty());
     let fueled = Fix { fuel: Some(FuelReading::Percent(5.0)), ..fix(0) };
     // The engine says that it has judged what this adds.
     let judged = write(vec![row(fueled, Freshness::Repeat)]);

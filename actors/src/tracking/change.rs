@@ -10,6 +10,7 @@ use super::overspeed;
 use super::standstill::{self, Stance};
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
 use super::step::{Step, holds};
+use super::trips;
 use crate::geofence::{FenceTimeline, PreparedVersion};
 use crate::model::{Cause, EventFix, Fix, Origin, Timestamp};
 
@@ -108,6 +109,7 @@ fn go_out(state: &mut VehicleState, at: Timestamp, context: &Context<'_>, effect
         step.record_exit(stay, &stay.tally, anchor, &at_change(&last, at), Cause::VehicleDeactivated, false);
     }
     overspeed::end(state, at, context, effects);
+    trips::end(state, at, context, effects);
     made_at(at, first, effects);
     state.suspect = None;
     state.out_since = Some(at);

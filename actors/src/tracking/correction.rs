@@ -3,13 +3,15 @@
 
 use std::collections::HashMap;
 
+use super::adjustment::Adjustment;
 use super::change::{advance, catch_up};
 use super::context::Context;
 use super::effects::{Checkpoint, Correction, Effects, Mark, Quarantine};
-use super::overspeed::open_record;
+use super::overspeed;
 use super::record::Record;
 use super::state::VehicleState;
 use super::timeline::{apply, by_rank};
+use super::trips;
 use crate::model::{EventId, Fix, Timestamp};
 
 /// A stored fix.
@@ -74,7 +76,11 @@ impl Corrected {
                 ..present.clone()
             },
             (None, Some(until)) => {
-                VehicleState { corrected_to: live.corrected_to.max(until), ..live.clone() }
+                let mut state = VehicleState { corrected_to: live.corrected_to.max(until), ..live.clone() };
+                if let Some(adjustment) = &self.correction.adjustment {
+                    adjustment.apply(&mut state);
+                }
+                state
             }
             (None, None) => live.clone(),
         }
@@ -184,6 +190,8 @@ struct Evaluation<'a> {
     passed: usize,
     /// The fix that was waiting where the stored state agreed: what became of it is stored.
     decided: Option<Fix>,
+    /// What to change of the sums that the stored state had there.
+    adjustment: Option<Adjustment>,
     meanwhile: &'a [Fix],
 }
 
@@ -204,6 +212,7 @@ impl<'a> Evaluation<'a> {
             effects: Effects::default(),
             passed: 0,
             decided: None,
+            adjustment: None,
             meanwhile: &meanwhile.fixes,
         }
     }
@@ -219,10 +228,15 @@ impl<'a> Evaluation<'a> {
                 continue;
             }
             advance(&mut self.state, stored.at, self.context, &mut self.effects);
-            if self.state.agrees_with(&stored.state) && self.is_decided_by_what_is_stored() {
-                // From here on, the stored data is authoritative.
+            if let Some(adjustment) = Adjustment::between(&self.state, &stored.state)
+                && self.is_decided_by_what_is_stored()
+            {
+                // From here on, the stored data is authoritative, but for those sums.
+                let mut kept = stored.clone();
+                kept.state.journey.clone_from(&self.state.journey);
                 self.effects.checkpoints.retain(|checkpoint| checkpoint.at != stored.at);
-                self.effects.checkpoints.push(stored.clone());
+                self.effects.checkpoints.push(kept);
+                self.adjustment = adjustment;
                 self.decided = self.state.suspect.as_deref().copied();
                 return Some(stored.at);
             }
@@ -260,8 +274,9 @@ impl<'a> Evaluation<'a> {
     fn end(self, until: Option<Timestamp>, dirty: Option<Mark>, present: Option<VehicleState>) -> Corrected {
         let quarantines = self.quarantines();
         let undecided = self.state.suspect.as_ref().map(|suspect| suspect.recorded_at);
-        let goes_on = open_record(&self.state, self.context);
-        let Self { slice, context, effects, .. } = self;
+        let over = overspeed::open_record(&self.state, self.context);
+        let goes_on = over.into_iter().chain(trips::open_record(&self.state, self.context));
+        let Self { slice, context, effects, adjustment, .. } = self;
         // It was recorded in the part or before it; without it, a record that was stored as ended in the part would
         // count as gone.
         let records = newest_of_each(effects.records.into_iter().chain(goes_on));
@@ -271,6 +286,7 @@ impl<'a> Evaluation<'a> {
             origin: slice.mark.origin,
             detected_at: context.detected_at,
             records,
+            adjustment,
             visits: effects.visits,
             fuel_rows: effects.fuel_rows,
             undecided,

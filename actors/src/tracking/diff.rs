@@ -47,6 +47,7 @@ pub fn diff(stored: &[Record], correction: &Correction) -> Difference {
             Some(_) => {}
         }
     }
+    difference.changed.extend(adjusted(stored, correction));
     let undone = difference.changed.iter().filter_map(|record| {
         let was = known.get(&record.id)?.geofence()?.visit_id;
         let is = record.geofence().map(|detail| detail.visit_id);
@@ -54,6 +55,16 @@ pub fn diff(stored: &[Record], correction: &Correction) -> Difference {
     });
     difference.undone = undone.collect();
     difference
+}
+
+/// The trip or stop that went on at the end of the part and has ended since, with its sums put right.
+fn adjusted(stored: &[Record], correction: &Correction) -> Option<Record> {
+    let adjustment = correction.adjustment.as_ref()?;
+    let is_it = |record: &&Record| {
+        record.id == adjustment.record_id(record.vehicle_id) && has_ended_behind(record, correction)
+    };
+    let record = stored.iter().find(is_it).and_then(|record| adjustment.adjusted(record))?;
+    Some(found_by(correction, &record, record.revision + 1, EventStatus::Active))
 }
 
 /// The stored active records that were not found again, in the order of the timeline.

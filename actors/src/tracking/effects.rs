@@ -1,9 +1,10 @@
 //! The result of an engine step that goes to the store: rows, visits and records.
 
+use super::adjustment::Adjustment;
 use super::record::Record;
 use super::state::VehicleState;
 use crate::fuel::FuelRow;
-use crate::model::{EventId, Fix, GeofenceId, Origin, Timestamp, VisitId};
+use crate::model::{EventId, Fix, GeofenceId, Origin, Timestamp, VehicleId, VisitId};
 
 words!(
     /// Why a stored fix is not evaluated.
@@ -126,6 +127,8 @@ pub struct Correction {
     /// has not ended. Stored records of the part (active ones of the vehicle with `confirmed_at` in it) that are
     /// not here are retracted.
     pub records: Vec<Record>,
+    /// What it makes of the sums of the trip or stop that goes on at its end: for every state and record behind the part.
+    pub adjustment: Option<Adjustment>,
     /// Stays that began or ended in it, in order.
     pub visits: Vec<VisitRow>,
     /// Every row of the fuel log of the part, and that of a fix that was waiting when it began. Stored rows of the
@@ -142,6 +145,12 @@ pub struct Correction {
 }
 
 impl Correction {
+    /// The records to compare with what is stored under the same ids.
+    pub fn record_ids(&self, vehicle: VehicleId) -> impl Iterator<Item = EventId> {
+        let adjusted = self.adjustment.as_ref().map(|adjustment| adjustment.record_id(vehicle));
+        self.records.iter().map(|record| record.id).chain(adjusted)
+    }
+
     /// Whether an instant is in the part.
     #[must_use]
     pub fn covers(&self, at: Timestamp) -> bool {

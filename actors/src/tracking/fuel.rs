@@ -9,7 +9,7 @@ use super::state::Phase;
 use super::state::VehicleState;
 use crate::fuel::{FuelEvent, Gauge, Gauged, Measured, StayFuel};
 use crate::geofence::leg_meters;
-use crate::model::{Fix, GeofenceId, Place, Timestamp};
+use crate::model::{Fix, Timestamp};
 
 /// Takes a fix that counts.
 pub(super) fn take(
@@ -106,7 +106,7 @@ fn leave(gauged: Gauged, confirmed_at: Timestamp, context: &Context<'_>, effects
 }
 
 fn record(event: &FuelEvent, calibration_version: i64, context: &Context<'_>) -> Record {
-    let held = |place| holding(place, event.started_at, context);
+    let held = |place| context.fences_holding(place, event.started_at);
     let detail = FuelDetail {
         level_before_liters: event.level_before_liters,
         level_after_liters: event.level_after_liters,
@@ -118,17 +118,4 @@ fn record(event: &FuelEvent, calibration_version: i64, context: &Context<'_>) ->
     };
     let found = Record::found(event.id, event.started_at, Detail::Fuel(event.kind, detail), context);
     Record { ended_at: Some(event.ended_at), location: event.place, ..found }
-}
-
-/// The fences that hold a place by the versions of an instant, by id.
-fn holding(place: Place, at: Timestamp, context: &Context<'_>) -> Vec<GeofenceId> {
-    let mut fences = Vec::new();
-    context.fences.for_each_near(place, |near| {
-        let version = near.fence.in_force_at(at).filter(|version| version.active);
-        if version.is_some_and(|version| near.is_in(version)) {
-            fences.push(near.fence.id);
-        }
-    });
-    fences.sort_unstable();
-    fences
 }

@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::record::TripKind;
 use crate::model::{Connection, EventId, EventKind, GeofenceId, Timestamp, VehicleId, VisitId};
 
 /// What identifies a record.
@@ -37,6 +38,11 @@ pub(super) fn visit_id(vehicle: VehicleId, fence: GeofenceId, anchor: Anchor) ->
 /// The id of the episode over a limit that began with this fix.
 pub(super) fn overspeed_id(vehicle: VehicleId, since: Timestamp) -> EventId {
     EventId(derive(vehicle, GeofenceId(Uuid::nil()), "overspeed", Anchor::Fix(since)))
+}
+
+/// The id of the trip or stop that began with this fix.
+pub(super) fn trip_id(vehicle: VehicleId, kind: TripKind, since: Timestamp) -> EventId {
+    EventId(derive(vehicle, GeofenceId(Uuid::nil()), kind.as_str(), Anchor::Fix(since)))
 }
 
 /// The id of what a vehicle came to be by the silence that began at an instant, or by its end.

@@ -15,9 +15,10 @@ use super::motion::Leg;
 use super::overspeed;
 use super::passage::{Followed, infer_passages, is_plausible};
 use super::record::{Record, RecordKind};
-use super::standstill::{self, Stance};
+use super::standstill::{self, Stance, Standstill};
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
 use super::step::Step;
+use super::trips;
 use crate::geofence::Near;
 use crate::model::{Cause, EventFix, EventKind, Fix, GeofenceId, Timestamp};
 
@@ -30,6 +31,7 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     change::advance(state, fix.recorded_at, context, effects);
     let before = state.last;
     let max_speed_kmh = context.vehicle.limits.max_speed_kmh;
+    let stood = state.standstill.as_ref().is_some_and(Standstill::stands);
     let stance = standstill::follow(&mut state.standstill, before.as_ref(), &fix, max_speed_kmh);
     let way = before.map(|before| (before, state.trail.leg(&before, &fix, max_speed_kmh)));
     let infers_passages = context.fences.infers_passages();
@@ -51,6 +53,7 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     state.stays.sort_unstable_by_key(|stay| stay.geofence_id);
     fuel::take(state, way.as_ref(), &fix, context, effects);
     overspeed::follow(state, way.as_ref(), &fix, context, effects);
+    trips::follow(state, way.as_ref(), &fix, (stance, stood), context, effects);
     state.trail.follow(way.as_ref(), &fix, max_speed_kmh);
     state.last = Some(fix);
     state.newest_entry = fix.recorded_at;
@@ -70,7 +73,11 @@ pub(super) fn in_order(records: &mut [Record]) {
         RecordKind::Exit => 0,
         RecordKind::Entry => 1,
         RecordKind::Dwell => 2,
-        RecordKind::Refuel | RecordKind::Drain | RecordKind::Overspeed => 4,
+        RecordKind::Refuel
+        | RecordKind::Drain
+        | RecordKind::Overspeed
+        | RecordKind::Trip
+        | RecordKind::Stop => 4,
         // Not of the timeline.
         RecordKind::Online | RecordKind::Stale | RecordKind::Offline => 5,
     };

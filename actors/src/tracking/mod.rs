@@ -5,6 +5,7 @@
 //! The rules are those of docs/tracking.md; each module says which.
 
 mod accept;
+mod adjustment;
 mod analytics;
 mod change;
 mod connection;
@@ -18,6 +19,7 @@ mod fold;
 mod fuel;
 mod future_spans;
 mod identity;
+mod journey;
 mod judge;
 mod leaving;
 mod motion;
@@ -30,8 +32,12 @@ mod standstill;
 mod state;
 mod step;
 mod timeline;
+mod totals;
+mod trip_view;
+mod trips;
 
 pub use accept::{MAX_CLOCK_AHEAD_SECONDS, Refusal, Reported, accept};
+pub use adjustment::Adjustment;
 pub use analytics::Tally;
 pub use change::{catch_up, settle_change};
 pub use connection::ConnectionChange;
@@ -42,10 +48,17 @@ pub use effects::{Checkpoint, Correction, Effects, Freshness, Mark, PositionRow,
 pub use episode::Overspeed;
 pub use fold::Fold;
 pub use future_spans::FutureSpans;
+pub use journey::Journey;
 pub use motion::{MOVING_KMH, Trail};
-pub use record::{ConnectionDetail, Detail, FuelDetail, GeofenceDetail, OverspeedDetail, Record, RecordKind};
+pub use record::{
+    ConnectionDetail, Detail, FuelDetail, GeofenceDetail, OverspeedDetail, Record, RecordKind, TripDetail,
+    TripKind,
+};
 pub use record_view::{ConnectionEvent, OverspeedEvent, OverspeedKind, RecordView};
 pub use replay::{Applied, replay};
 pub use standstill::Standstill;
 pub use state::{Candidate, Chord, Crossing, Phase, Stay, VehicleState, Waypoint};
 pub use timeline::{apply, by_rank};
+pub use totals::Totals;
+pub use trip_view::{TripEvent, TripSummary};
+pub use trips::TRIP_END_STOP_SECONDS;

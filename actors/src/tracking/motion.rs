@@ -61,6 +61,8 @@ pub struct Trail {
 pub(super) struct Leg {
     /// How long it took.
     pub(super) seconds: f64,
+    /// How long it is.
+    pub(super) meters: f64,
     /// Whether the vehicle moved.
     pub(super) is_moving: bool,
     /// Whether its length counts as movement, not as noise.
@@ -87,7 +89,14 @@ impl Trail {
         };
         let counts = is_moving || way.is_beyond_noise;
         let ground_kmh = if counts { way.kmh() } else { 0.0 };
-        Leg { seconds, is_moving, counts, speed_kmh: reported.unwrap_or(ground_kmh), ground_kmh }
+        Leg {
+            seconds,
+            meters: way.meters,
+            is_moving,
+            counts,
+            speed_kmh: reported.unwrap_or(ground_kmh),
+            ground_kmh,
+        }
     }
 
     /// Advances to a fix; returns the previous fix and the leg from it, if there was one.

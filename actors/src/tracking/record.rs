@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::context::Context;
+use super::totals::Totals;
 use crate::fuel::{FuelEventKind, FuelMotion};
 use crate::model::{
     Analytics, Cause, Connection, DriverId, EventFix, EventId, EventKind, EventStatus, GeofenceId,
@@ -28,6 +29,10 @@ words!(
         Drain = "drain",
         /// The vehicle went faster than it may.
         Overspeed = "overspeed",
+        /// The vehicle was on its way.
+        Trip = "trip",
+        /// The vehicle stood.
+        Stop = "stop",
         /// The vehicle is heard of again.
         Online = "online",
         /// The vehicle was not heard of for `staleAfterSeconds`.
@@ -59,6 +64,15 @@ impl From<EventKind> for RecordKind {
             EventKind::Entry => Self::Entry,
             EventKind::Exit => Self::Exit,
             EventKind::Dwell => Self::Dwell,
+        }
+    }
+}
+
+impl From<TripKind> for RecordKind {
+    fn from(kind: TripKind) -> Self {
+        match kind {
+            TripKind::Trip => Self::Trip,
+            TripKind::Stop => Self::Stop,
         }
     }
 }
@@ -129,6 +143,8 @@ pub enum Detail {
     Overspeed(OverspeedDetail),
     /// A change of its connection.
     Connection(ConnectionDetail),
+    /// A trip or a stop.
+    Trip(Box<TripDetail>),
 }
 
 /// An entry, exit or dwell.
@@ -197,6 +213,38 @@ pub struct OverspeedDetail {
     pub duration_seconds: f64,
 }
 
+words!(
+    /// What a vehicle does: one or the other.
+    #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+    TripKind {
+        /// It is on its way.
+        Trip = "trip",
+        /// It stands.
+        Stop = "stop",
+    }
+);
+
+/// A trip or a stop. Stored as it is, but without the kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TripDetail {
+    /// Which of the two.
+    #[serde(skip, default = "on_its_way")]
+    pub kind: TripKind,
+    /// Where it ended; `None` while it goes on.
+    pub end_location: Option<Place>,
+    /// The geofences that held the place where it began, by id.
+    pub start_geofence_ids: Vec<GeofenceId>,
+    /// The geofences that held the place where it ended, by id.
+    pub end_geofence_ids: Vec<GeofenceId>,
+    /// What the vehicle did; nothing while it goes on.
+    pub totals: Totals,
+}
+
+const fn on_its_way() -> TripKind {
+    TripKind::Trip
+}
+
 /// A change of a vehicle's connection, by the server's clock. Stored as it is, but without the state.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -243,6 +291,7 @@ impl Record {
             Detail::Fuel(kind, _) => (*kind).into(),
             Detail::Overspeed(_) => RecordKind::Overspeed,
             Detail::Connection(detail) => detail.state.into(),
+            Detail::Trip(detail) => detail.kind.into(),
         }
     }
 
@@ -251,7 +300,7 @@ impl Record {
     pub fn geofence(&self) -> Option<&GeofenceDetail> {
         match &self.detail {
             Detail::Geofence(detail) => Some(detail),
-            Detail::Fuel(..) | Detail::Overspeed(_) | Detail::Connection(_) => None,
+            Detail::Fuel(..) | Detail::Overspeed(_) | Detail::Connection(_) | Detail::Trip(_) => None,
         }
     }
 
@@ -272,6 +321,9 @@ impl Record {
             Detail::Fuel(_, detail) => detail.geofence_ids.iter().any(|fence| is_it(*fence)),
             Detail::Overspeed(detail) => detail.geofence_id.is_some_and(is_it),
             Detail::Connection(_) => false,
+            Detail::Trip(detail) => {
+                detail.start_geofence_ids.iter().chain(&detail.end_geofence_ids).any(|fence| is_it(*fence))
+            }
         }
     }
 
@@ -281,20 +333,20 @@ impl Record {
         match &self.detail {
             Detail::Geofence(detail) => Some(detail.geofence_id),
             Detail::Overspeed(detail) => detail.geofence_id,
-            Detail::Fuel(..) | Detail::Connection(_) => None,
+            Detail::Fuel(..) | Detail::Connection(_) | Detail::Trip(_) => None,
         }
     }
 
     /// Whether it records something that has not ended.
     #[must_use]
     pub const fn is_open(&self) -> bool {
-        matches!(self.detail, Detail::Overspeed(_)) && self.ended_at.is_none()
+        matches!(self.detail, Detail::Overspeed(_) | Detail::Trip(_)) && self.ended_at.is_none()
     }
 
     /// Whether it may be the end of something already recorded.
     #[must_use]
     pub const fn is_end(&self) -> bool {
-        matches!(self.detail, Detail::Overspeed(_)) && self.ended_at.is_some()
+        matches!(self.detail, Detail::Overspeed(_) | Detail::Trip(_)) && self.ended_at.is_some()
     }
 
     /// Whether the live path writes it over the record stored under its id: that record was retracted, or has not

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::record::{ConnectionDetail, Detail, FuelDetail, GeofenceDetail, OverspeedDetail, Record};
+use super::trip_view::TripEvent;
 use crate::fuel::{FuelEvent, FuelEventKind, FuelRecord};
 use crate::model::{
     Connection, DriverId, Event, EventId, EventStatus, GeofenceId, OrganizationId, Origin, Place, Timestamp,
@@ -22,6 +23,8 @@ pub enum RecordView {
     Overspeed(OverspeedEvent),
     /// A vehicle that is heard of again, or not any more.
     Connection(ConnectionEvent),
+    /// A trip or a stop.
+    Trip(TripEvent),
 }
 
 words!(
@@ -129,7 +132,7 @@ impl RecordView {
     pub fn geofence(self) -> Option<Event> {
         match self {
             Self::Geofence(event) => Some(event),
-            Self::Fuel(_) | Self::Overspeed(_) | Self::Connection(_) => None,
+            Self::Fuel(_) | Self::Overspeed(_) | Self::Connection(_) | Self::Trip(_) => None,
         }
     }
 
@@ -138,7 +141,18 @@ impl RecordView {
     pub fn fuel(self) -> Option<FuelRecord> {
         match self {
             Self::Fuel(record) => Some(record),
-            Self::Geofence(_) | Self::Overspeed(_) | Self::Connection(_) => None,
+            Self::Geofence(_) | Self::Overspeed(_) | Self::Connection(_) | Self::Trip(_) => None,
+        }
+    }
+}
+
+impl RecordView {
+    /// The trip or stop that it is.
+    #[must_use]
+    pub fn trip(self) -> Option<TripEvent> {
+        match self {
+            Self::Trip(trip) => Some(trip),
+            Self::Geofence(_) | Self::Fuel(_) | Self::Overspeed(_) | Self::Connection(_) => None,
         }
     }
 }
@@ -150,6 +164,7 @@ impl From<&Record> for RecordView {
             Detail::Fuel(kind, detail) => Self::Fuel(fuel_record(record, *kind, detail)),
             Detail::Overspeed(detail) => Self::Overspeed(overspeed_event(record, detail)),
             Detail::Connection(detail) => Self::Connection(connection_event(record, *detail)),
+            Detail::Trip(detail) => Self::Trip(TripEvent::of(record, detail)),
         }
     }
 }

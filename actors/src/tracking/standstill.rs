@@ -15,7 +15,7 @@ const LEAST_ACCURACY_METERS: f64 = 17.5;
 /// A fix's accuracy counts as no worse than this. Metres.
 const MOST_ACCURACY_METERS: f64 = 200.0;
 /// A single fix this many times its accuracy from the middle is not noise: the vehicle moved.
-const FAR: f64 = 4.0;
+pub(super) const FAR: f64 = 4.0;
 /// Several fixes in a row, each this many times its accuracy from the middle, are not noise.
 const AWAY: f64 = 2.3;
 /// The number of fixes in a row, over [`TRUSTED_AFTER_SECONDS`], that count as several; a middle of as many can be
@@ -155,7 +155,22 @@ pub(super) fn stance(standstill: Option<&Standstill>, newest: &Fix) -> Stance {
     trusted.map_or(Stance::FREE, |known| Stance::Stands { middle: Some(known.middle()) })
 }
 
+/// Whether a fix is farther from a place than so many times what it may be off.
+pub(super) fn is_beyond(place: Place, fix: &Fix, times: f64) -> bool {
+    leg_meters(place, fix.place) > times * accuracy_meters(fix)
+}
+
 impl Standstill {
+    /// Whether it stands, as far as is known; if not, it may still be moving.
+    pub(super) const fn stands(&self) -> bool {
+        !self.may_move
+    }
+
+    /// Whether this fix is the first one of it.
+    pub(super) fn begins_with(&self, fix: &Fix) -> bool {
+        self.earlier.is_none() && self.latest.at == fix.recorded_at
+    }
+
     /// The state after a fix that is believed. `came`: whether there was a fix before it.
     fn begin(fix: &Fix, reported: Option<f64>, came: bool) -> Option<Self> {
         if reported.is_some_and(|kmh| kmh >= MOVING_KMH) {

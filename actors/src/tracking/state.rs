@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::analytics::{Piece, Tally};
 use super::episode::Overspeed;
 use super::future_spans::FutureSpans;
+use super::journey::Journey;
 use super::motion::Trail;
 use super::standstill::Standstill;
 use crate::fuel::{Gauge, StayFuel};
@@ -187,6 +188,9 @@ pub struct VehicleState {
     /// The speeding episode under way, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overspeed: Option<Box<Overspeed>>,
+    /// The trip or stop under way, from the first fix on that a version that knows them judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journey: Option<Box<Journey>>,
 }
 
 impl Default for VehicleState {
@@ -207,6 +211,7 @@ impl Default for VehicleState {
             unsaved: 0,
             fuel: None,
             overspeed: None,
+            journey: None,
         }
     }
 }

@@ -13,6 +13,7 @@ use super::motion::{Trail, implied_speed_kmh};
 use super::overspeed;
 use super::state::VehicleState;
 use super::state::Waypoint;
+use super::trips;
 use crate::geofence::haversine_meters;
 use crate::model::{Fix, Merged};
 
@@ -73,6 +74,7 @@ fn at_same_instant<'a>(state: &'a mut VehicleState, fix: &Fix) -> Option<&'a mut
 fn repeat(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mut Effects) {
     let Some(known) = at_same_instant(state, &fix) else { return };
     let before = *known;
+    // What it says of the ignition is judged with the fix behind it.
     let merged = known.merge(&fix);
     let whole = *known;
     match merged {
@@ -119,6 +121,7 @@ fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &
         state.suspect = Some(Box::new(fix));
     }
     overspeed::confirm(state, &mut effects.records[own..], fix.recorded_at);
+    trips::confirm(state, &effects.records[own..], fix.recorded_at);
     in_order(&mut effects.records[first..]);
 }
 

@@ -24,7 +24,8 @@ pub(crate) fn audit(vehicle: VehicleId, ledger: &Ledger) {
         }
         spans.entry(visit.geofence_id).or_default().push((visit.entered_at, visit.exit.map(|(_, at)| at)));
     }
-    let of_no_visit = |record: &Record| matches!(record.kind(), RecordKind::Dwell | RecordKind::Overspeed);
+    let kinds = [RecordKind::Dwell, RecordKind::Overspeed, RecordKind::Trip, RecordKind::Stop];
+    let of_no_visit = |record: &Record| kinds.contains(&record.kind());
     assert!(active.values().all(of_no_visit), "of no visit: {active:#?}");
     for spans in spans.values_mut() {
         spans.sort_by_key(|(from, to)| (*from, to.unwrap_or(Timestamp::MAX)));

@@ -36,6 +36,8 @@ pub(crate) struct Life {
     /// How many fixes the corrections at the end read at once.
     pub(crate) slice: usize,
     correcting: Option<(Slice, Meanwhile, usize)>,
+    /// Where each correction ended; `None` at the present.
+    pub(crate) corrected: Vec<Option<Timestamp>>,
     /// The state as last stored, and what was applied since.
     stored: (VehicleState, Vec<Applied>),
 }
@@ -67,6 +69,7 @@ impl Life {
             writes: 0,
             slice: 3,
             correcting: None,
+            corrected: Vec::new(),
             stored: (VehicleState::default(), Vec::new()),
         }
     }
@@ -228,6 +231,7 @@ impl Life {
     fn end_correction(&mut self) {
         let Some((slice, meanwhile, _)) = self.correcting.take() else { return };
         let corrected = correct(&slice, &meanwhile, &self.context());
+        self.corrected.push(corrected.correction.until);
         self.state = corrected.live(&self.state);
         let effects = Effects { correction: Some(Box::new(corrected.correction)), ..Effects::default() };
         self.write(&effects);

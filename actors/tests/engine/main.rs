@@ -19,3 +19,4 @@ mod standing;
 #[path = "../fuel/tank.rs"]
 mod tank;
 mod timelines;
+mod trips;

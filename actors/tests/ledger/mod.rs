@@ -3,6 +3,7 @@
 mod fuel;
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use waypost_actors::fuel::FuelRow;
 use waypost_actors::model::{Event, EventId, EventStatus, Fix, Merged, Origin, Timestamp, VisitId};
@@ -82,7 +83,7 @@ impl Ledger {
         let mark = Mark::of_fix(row.fix.recorded_at);
         let has_fuel =
             state.fuel.is_some() || row.fix.has_fuel() || row.fix.recorded_at <= state.corrected_to;
-        let may_touch_fuel = has_fuel && row.freshness != Freshness::Repeat;
+        let may_count = (has_fuel || row.fix.ignition.is_some()) && row.freshness != Freshness::Repeat;
         let Some(stored) = self.fixes.get_mut(&key(&row.fix)) else {
             if row.freshness == Freshness::Repeat {
                 self.wrong.push(format!("called a repetition and is not stored: {row:?}"));
@@ -102,7 +103,7 @@ impl Ledger {
         let not_so_now = doubtful && matches!(row.quarantine, None | Some(Quarantine::Speed));
         let changes = match stored.fix.merge(&row.fix) {
             Merged::Same => false,
-            Merged::Unjudged => may_touch_fuel,
+            Merged::Unjudged => may_count,
             Merged::Judged => true,
         };
         if changes || not_so_now {
@@ -139,7 +140,8 @@ impl Ledger {
     }
 
     fn correct(&mut self, correction: &Correction) -> Vec<Record> {
-        let asked = |record: &&Record| correction.records.iter().any(|made| made.id == record.id);
+        let asked =
+            |record: &&Record| correction.record_ids(record.vehicle_id).any(|asked| asked == record.id);
         let in_part =
             |record: &&Record| record.status == EventStatus::Active && correction.covers(record.confirmed_at);
         let stored: Vec<Record> =
@@ -169,6 +171,10 @@ impl Ledger {
         self.checkpoints.retain(|at, _| !correction.covers(*at));
         for Checkpoint { at, state } in &correction.checkpoints {
             self.checkpoints.insert(*at, state.clone());
+        }
+        if let (Some(adjustment), Some(until)) = (&correction.adjustment, correction.until) {
+            let behind = self.checkpoints.range_mut((Bound::Excluded(until), Bound::Unbounded));
+            behind.map_while(|(_, state)| adjustment.apply(state).then_some(())).for_each(drop);
         }
         self.mark = correction.dirty;
         difference.changed

@@ -26,6 +26,8 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// The name of the one subscription.
 const SUBSCRIPTION: &str = "simulate";
+/// Types of events of a vehicle by itself.
+const UNLISTED: [&str; 5] = ["online", "stale", "offline", "trip", "stop"];
 
 /// What the feed says, as far as it matters here. `subscribed` and `event` carry a cursor, a heartbeat
 /// one per subscription.
@@ -49,9 +51,8 @@ struct FeedMessage {
 struct FeedEvent {
     id: Uuid,
     revision: i64,
-    /// Of what tells of a connection: that follows the server's clock, and is in no list of geofence events.
-    #[serde(default, rename = "heardAt")]
-    heard_at: Option<String>,
+    #[serde(default, rename = "type")]
+    kind: String,
 }
 
 #[derive(Default)]
@@ -274,7 +275,9 @@ fn take(text: &str, seen: &mut Seen) -> Result<(), End> {
         }
         _ => {}
     }
-    if let Some(event) = message.event.filter(|event| event.heard_at.is_none()) {
+    // What tells of a connection, a trip or a stop is in no list of geofence events.
+    let is_listed = |event: &FeedEvent| !UNLISTED.contains(&event.kind.as_str());
+    if let Some(event) = message.event.filter(is_listed) {
         *seen.events.entry((event.id, event.revision)).or_default() += 1;
         seen.last_event = Some(Instant::now());
     }

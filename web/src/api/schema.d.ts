@@ -1117,6 +1117,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/stops": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List stops: where vehicles stood for five minutes or longer, or for one with the ignition off
+         * @description One that goes on has no end and no `summary`. `sort=sequence` is a feed: commit order, every status; send the last `endCursor` as `after` and miss nothing.
+         *
+         *     Takes an access token.
+         */
+        readonly get: operations["list_stops"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/system-users": {
         readonly parameters: {
             readonly query?: never;
@@ -1383,6 +1405,28 @@ export interface paths {
          *     Takes an access token.
          */
         readonly post: operations["rotate_tracker_token"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/trips": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List trips: what vehicles did between two stops, from the first movement on
+         * @description One that goes on has no end and no `summary`. `sort=sequence` is a feed: commit order, every status; send the last `endCursor` as `after` and miss nothing.
+         *
+         *     Takes an access token.
+         */
+        readonly get: operations["list_trips"];
+        readonly put?: never;
+        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -4340,7 +4384,7 @@ export interface components {
          * @description What happened.
          * @enum {string}
          */
-        readonly RecordKind: "entry" | "exit" | "dwell" | "refuel" | "drain" | "overspeed" | "online" | "stale" | "offline";
+        readonly RecordKind: "entry" | "exit" | "dwell" | "refuel" | "drain" | "overspeed" | "trip" | "stop" | "online" | "stale" | "offline";
         /** @description What refreshing and signing out take. */
         readonly RefreshBody: {
             /**
@@ -4793,7 +4837,7 @@ export interface components {
         /** @description A slice of a list that goes on. */
         readonly SliceOf_RecordView: {
             /** @description Its items. */
-            readonly data: readonly (components["schemas"]["Event"] | components["schemas"]["FuelRecord"] | components["schemas"]["OverspeedEvent"] | components["schemas"]["ConnectionEvent"])[];
+            readonly data: readonly (components["schemas"]["Event"] | components["schemas"]["FuelRecord"] | components["schemas"]["OverspeedEvent"] | components["schemas"]["ConnectionEvent"] | components["schemas"]["TripEvent"])[];
             /** @description Where it ends. */
             readonly pagination: components["schemas"]["CursorPagination"];
         };
@@ -4808,6 +4852,13 @@ export interface components {
         readonly SliceOf_StoredPosition: {
             /** @description Its items. */
             readonly data: readonly components["schemas"]["StoredPosition"][];
+            /** @description Where it ends. */
+            readonly pagination: components["schemas"]["CursorPagination"];
+        };
+        /** @description A slice of a list that goes on. */
+        readonly SliceOf_TripEvent: {
+            /** @description Its items. */
+            readonly data: readonly components["schemas"]["TripEvent"][];
             /** @description Where it ends. */
             readonly pagination: components["schemas"]["CursorPagination"];
         };
@@ -5113,6 +5164,108 @@ export interface components {
              */
             readonly stoppedIntervalSeconds?: number;
             readonly trackerId?: components["schemas"]["TrackerId"] | null;
+        };
+        /** @description A trip or a stop of a vehicle. While it goes on it has no end and nothing that is known by its end; its end is a revision. */
+        readonly TripEvent: {
+            /** @description The server's clock when it was found. */
+            readonly detectedAt: components["schemas"]["Timestamp"];
+            readonly driverId?: components["schemas"]["DriverId"] | null;
+            /** @description The geofences that held the place where it ended, by id. */
+            readonly endGeofenceIds: readonly components["schemas"]["GeofenceId"][];
+            readonly endLocation?: components["schemas"]["Place"] | null;
+            readonly endedAt?: components["schemas"]["Timestamp"] | null;
+            /** @description A hash of vehicle, `type` and `startedAt`, shaped as a UUIDv8. */
+            readonly id: components["schemas"]["EventId"];
+            /** @description Where it began. */
+            readonly location: components["schemas"]["Place"];
+            /** @description Whether it goes on. */
+            readonly open: boolean;
+            /** @description Whose. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description How the record came about. */
+            readonly origin: components["schemas"]["Origin"];
+            /**
+             * Format: int64
+             * @description 1 when it began; one more with its end, and with each correction.
+             */
+            readonly revision: number;
+            /**
+             * Format: int64
+             * @description The place in the log, one order with all other events; anew with each revision.
+             */
+            readonly sequence: number;
+            readonly settledThrough?: components["schemas"]["Timestamp"] | null;
+            /** @description The geofences that held the place where it began, by id. */
+            readonly startGeofenceIds: readonly components["schemas"]["GeofenceId"][];
+            /** @description Of a trip the last fix where it stood before, of a stop the first one. Also what the id hangs on. */
+            readonly startedAt: components["schemas"]["Timestamp"];
+            /** @description Whether the record still holds. */
+            readonly status: components["schemas"]["EventStatus"];
+            readonly summary?: components["schemas"]["TripSummary"] | null;
+            /** @description Whether it is on its way or stands. */
+            readonly type: components["schemas"]["TripKind"];
+            /** @description Which vehicle. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
+            /** @description The vehicle's name. */
+            readonly vehicleName: string;
+        };
+        /**
+         * @description What a vehicle does: one or the other.
+         * @enum {string}
+         */
+        readonly TripKind: "trip" | "stop";
+        /** @description What a vehicle did on a trip or during a stop. */
+        readonly TripSummary: {
+            /**
+             * Format: double
+             * @description Distance by duration, km/h; absent below 1 s.
+             */
+            readonly avgSpeedKmh?: number | null;
+            /**
+             * Format: double
+             * @description The way, parked jitter not counted; a silence counts straight. Metres.
+             */
+            readonly distanceMeters: number;
+            /**
+             * Format: double
+             * @description From start to end.
+             */
+            readonly durationSeconds: number;
+            /**
+             * Format: int64
+             * @description Evaluated fixes, those of start and end included.
+             */
+            readonly fixCount: number;
+            /**
+             * Format: double
+             * @description Silences of more than ten minutes.
+             */
+            readonly gapSeconds: number;
+            /**
+             * Format: double
+             * @description The part of `stoppedSeconds` with the ignition reported on.
+             */
+            readonly idlingSeconds: number;
+            /**
+             * Format: double
+             * @description The highest speed that a fix reported, or of a leg of 5 s or more to one that reported none. km/h.
+             */
+            readonly maxSpeedKmh: number;
+            /**
+             * Format: double
+             * @description In motion.
+             */
+            readonly movingSeconds: number;
+            /**
+             * Format: double
+             * @description Over a limit of speed; 0 without one.
+             */
+            readonly overspeedSeconds: number;
+            /**
+             * Format: double
+             * @description At rest.
+             */
+            readonly stoppedSeconds: number;
         };
         /**
          * @description Which units its pages show.
@@ -6236,6 +6389,7 @@ export type SliceOfFuelRecord = components['schemas']['SliceOf_FuelRecord'];
 export type SliceOfRecordView = components['schemas']['SliceOf_RecordView'];
 export type SliceOfShownChange = components['schemas']['SliceOf_ShownChange'];
 export type SliceOfStoredPosition = components['schemas']['SliceOf_StoredPosition'];
+export type SliceOfTripEvent = components['schemas']['SliceOf_TripEvent'];
 export type SliceOfVehiclePosition = components['schemas']['SliceOf_VehiclePosition'];
 export type SliceOfVisit = components['schemas']['SliceOf_Visit'];
 export type Source = components['schemas']['Source'];
@@ -6258,6 +6412,9 @@ export type TrackerStatus = components['schemas']['TrackerStatus'];
 export type TrackerWithToken = components['schemas']['TrackerWithToken'];
 export type Tracking = components['schemas']['Tracking'];
 export type TrackingIn = components['schemas']['TrackingIn'];
+export type TripEvent = components['schemas']['TripEvent'];
+export type TripKind = components['schemas']['TripKind'];
+export type TripSummary = components['schemas']['TripSummary'];
 export type Units = components['schemas']['Units'];
 export type UnlockDriverBody = components['schemas']['UnlockDriverBody'];
 export type UnlockIn = components['schemas']['UnlockIn'];
@@ -9792,6 +9949,76 @@ export interface operations {
             readonly default: components["responses"]["Refused"];
         };
     };
+    readonly list_stops: {
+        readonly parameters: {
+            readonly query?: {
+                readonly vehicleId?: readonly components["schemas"]["VehicleId"][];
+                readonly driverId?: readonly components["schemas"]["DriverId"][];
+                /** @description Began at or after it */
+                readonly from?: components["schemas"]["Timestamp"];
+                /** @description Began before it */
+                readonly to?: components["schemas"]["Timestamp"];
+                /** @description true: goes on; false: ended */
+                readonly open?: boolean;
+                /** @description Default: active; in the feed: every one */
+                readonly status?: readonly components["schemas"]["EventStatus"][];
+                /** @description -occurredAt (default), occurredAt or sequence */
+                readonly sort?: "-occurredAt" | "occurredAt" | "sequence";
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+                readonly limit?: number;
+                /** @description A cursor */
+                readonly after?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A slice of the stops */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SliceOf_TripEvent"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. `invalidCursor`: Invalid cursor. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
     readonly list_system_users: {
         readonly parameters: {
             readonly query?: {
@@ -10857,6 +11084,76 @@ export interface operations {
             readonly 409: components["responses"]["IdempotencyKeyInUse"];
             readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly list_trips: {
+        readonly parameters: {
+            readonly query?: {
+                readonly vehicleId?: readonly components["schemas"]["VehicleId"][];
+                readonly driverId?: readonly components["schemas"]["DriverId"][];
+                /** @description Began at or after it */
+                readonly from?: components["schemas"]["Timestamp"];
+                /** @description Began before it */
+                readonly to?: components["schemas"]["Timestamp"];
+                /** @description true: goes on; false: ended */
+                readonly open?: boolean;
+                /** @description Default: active; in the feed: every one */
+                readonly status?: readonly components["schemas"]["EventStatus"][];
+                /** @description -occurredAt (default), occurredAt or sequence */
+                readonly sort?: "-occurredAt" | "occurredAt" | "sequence";
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+                readonly limit?: number;
+                /** @description A cursor */
+                readonly after?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A slice of the trips */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SliceOf_TripEvent"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. `invalidCursor`: Invalid cursor. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
                 headers: {
                     readonly [name: string]: unknown;

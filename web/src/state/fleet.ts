@@ -7,7 +7,7 @@ import { all, api } from "../api/client";
 import { reached } from "../api/reach";
 import { isOperator, knowSelf, me } from "../api/session";
 import type { ChangedResource, FuelEvent, Organization, ShownChange, User, VehicleOut } from "../api/schema";
-import type { Fence } from "../api/types";
+import { type Fence, isTrip } from "../api/types";
 import { LiveFeed } from "../live/feed";
 import type { Said, Suspected } from "../live/protocol";
 import { serverSays } from "./clock";
@@ -80,7 +80,7 @@ export const loadFences = once(() => ofShown(
 
 const loadEvents = () => ofShown(
   () => api.get("/v1/events", { query: { ...scope.value, limit: EVENTS_AT_START } }),
-  ({ data }) => events.add(...data),
+  ({ data }) => events.add(...data.filter((event) => !isTrip(event))),
 );
 
 /** Shows another organization. */
@@ -177,7 +177,7 @@ function hear(said: Said): void {
       tell(said.vehicles.newIds);
       break;
     case "event":
-      events.add(said.event);
+      if (!isTrip(said.event)) events.add(said.event); // every vehicle makes them all day
       break;
     case "change":
       if (changed.push(said.change) === 1) setTimeout(takeChanges, GATHER_MS);
