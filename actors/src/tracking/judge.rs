@@ -53,6 +53,7 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     overspeed::follow(state, way.as_ref(), &fix, context, effects);
     state.trail.follow(way.as_ref(), &fix, max_speed_kmh);
     state.last = Some(fix);
+    state.attributes = None;
     state.newest_entry = fix.recorded_at;
 }
 

@@ -6,6 +6,7 @@
 
 mod accept;
 mod analytics;
+mod attributes;
 mod change;
 mod connection;
 mod context;
@@ -33,6 +34,7 @@ mod timeline;
 
 pub use accept::{MAX_CLOCK_AHEAD_SECONDS, Refusal, Reported, accept};
 pub use analytics::Tally;
+pub use attributes::apply_with;
 pub use change::{catch_up, settle_change};
 pub use connection::ConnectionChange;
 pub use context::Context;
