@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::model::{Fix, Motion, OrganizationId, Timestamp, VehicleId};
+use crate::model::{Attributes, Fix, Motion, OrganizationId, Timestamp, VehicleId};
 use crate::tracking::VehicleState;
 use crate::view::LiveFuel;
 
@@ -52,6 +52,12 @@ impl ProvisionalPosition {
     #[must_use]
     pub fn fix(&self) -> Option<&Fix> {
         self.state.last.as_ref()
+    }
+
+    /// What that fix carries beside where the vehicle is.
+    #[must_use]
+    pub fn attributes(&self) -> Option<&Attributes> {
+        self.state.attributes.as_ref()
     }
 
     /// Whether the vehicle moves, by that fix.

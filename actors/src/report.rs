@@ -17,7 +17,7 @@ use crate::actor::vehicle::poison::is_same;
 use crate::actor::vehicle::report_batch::Outcome;
 use crate::actor::vehicle::report_batch::ReportBatch;
 use crate::error::LiveError;
-use crate::model::{Fix, VehicleId};
+use crate::model::{AttributesByFix, Fix, VehicleId};
 use crate::ports::{Cause, Counts, RefusedFix, StoreError};
 
 /// Attempts at delivering one report to a vehicle whose actor keeps failing; then the tracker has to send it again
@@ -116,7 +116,10 @@ impl Pending {
         let mut report: Vec<(usize, Fix)> = indexes.zip(self.batch.fixes(part).iter().copied()).collect();
         set_aside(&self.core, vehicle, &mut report, quarantined, total).await?;
         match refused {
-            Some(why) => isolate(&self.core, vehicle, report, why.to_string(), total).await,
+            Some(why) => {
+                let attributes = self.batch.attributes();
+                isolate(&self.core, vehicle, (report, attributes), why.to_string(), total).await
+            }
             None => Ok(()),
         }
     }
@@ -130,7 +133,7 @@ impl Pending {
 async fn isolate(
     core: &Arc<Core>,
     vehicle: VehicleId,
-    refused: Vec<(usize, Fix)>,
+    (refused, attributes): (Vec<(usize, Fix)>, AttributesByFix),
     why: String,
     total: &mut ReportOutcome,
 ) -> Result<(), LiveError> {
@@ -149,7 +152,11 @@ async fn isolate(
         }
         let Some(mut half) = halves.pop() else { return Ok(()) };
         let fixes = half.iter().map(|(_, fix)| *fix).collect();
-        let pending = Reporter::new(Arc::clone(core)).report(vehicle, fixes).await?;
+        let sorted = Sorted::of(vehicle, fixes).with(attributes.clone());
+        let (pending, is_unknown) = Reporter::new(Arc::clone(core)).hand_over(sorted).await?;
+        if is_unknown {
+            return Err(LiveError::UnknownVehicle);
+        }
         let (outcomes, quarantined) = poll_fn(|cx| pending.batch.poll_resolved(cx)).await;
         let outcome = outcomes.into_iter().next().unwrap_or(Err(LiveError::Unavailable))?;
         for (_, quarantined) in quarantined {
@@ -204,6 +211,7 @@ async fn keep_refused(core: &Arc<Core>, refused: RefusedFix) -> Result<(), LiveE
 struct Sorted {
     vehicles: Vec<VehicleId>,
     fixes: Vec<Fix>,
+    attributes: AttributesByFix,
     /// The range of each vehicle's fixes.
     parts: Vec<Range<usize>>,
     /// Where each fix was in the report; `None` if the order is unchanged.
@@ -213,7 +221,13 @@ struct Sorted {
 impl Sorted {
     /// A report of one vehicle.
     fn of(vehicle: VehicleId, fixes: Vec<Fix>) -> Self {
-        Self { vehicles: vec![vehicle], parts: iter::once(0..fixes.len()).collect(), fixes, indexes: None }
+        let (parts, attributes) = (iter::once(0..fixes.len()).collect(), AttributesByFix::default());
+        Self { vehicles: vec![vehicle], fixes, attributes, parts, indexes: None }
+    }
+
+    /// The same, with what the fixes carry.
+    fn with(self, attributes: AttributesByFix) -> Self {
+        Self { attributes, ..self }
     }
 
     /// A report of several vehicles.
@@ -232,7 +246,7 @@ impl Sorted {
             let ends = vehicles.iter().enumerate().map(|(part, _)| part_of.partition_point(|of| *of <= part));
             let parts = ends.scan(0, |begin, end| Some(std::mem::replace(begin, end)..end)).collect();
             let fixes = report.into_iter().map(|(_, fix)| fix).collect();
-            return Self { vehicles, fixes, parts, indexes: None };
+            return Self { vehicles, fixes, attributes: AttributesByFix::default(), parts, indexes: None };
         }
         let mut indexes: Vec<usize> = (0..report.len()).collect();
         indexes.sort_by_key(|index| part_of.get(*index));
@@ -265,24 +279,29 @@ impl Reporter {
     }
 
     /// Like [`Self::report`], for several vehicles: their fixes are applied in parallel, and the caller is woken
-    /// once for all of them.
-    pub async fn report_all(&mut self, report: Vec<(VehicleId, Fix)>) -> Result<Pending, LiveError> {
-        Ok(self.hand_over(Sorted::by_vehicle(report)).await?.0)
+    /// once for all of them. `attributes`: what the fixes carry beside where the vehicles are.
+    pub async fn report_all(
+        &mut self,
+        report: Vec<(VehicleId, Fix)>,
+        attributes: AttributesByFix,
+    ) -> Result<Pending, LiveError> {
+        Ok(self.hand_over(Sorted::by_vehicle(report).with(attributes)).await?.0)
     }
 
     /// Shows subscribers where a vehicle is while nothing can be stored; the fixes have to be reported again.
-    pub async fn show_provisional(&self, vehicle: VehicleId, fixes: Vec<Fix>) {
-        self.core.router.show_provisional(vehicle, fixes).await;
+    pub async fn show_provisional(&self, vehicle: VehicleId, fixes: Vec<Fix>, attributes: AttributesByFix) {
+        self.core.router.show_provisional(vehicle, fixes, attributes).await;
     }
 
     /// Waits for room, puts the fixes into the vehicles' mailboxes, and waits until they are applied. Returns
     /// whether a vehicle is unknown.
     async fn hand_over(&mut self, sorted: Sorted) -> Result<(Pending, bool), LiveError> {
-        let Sorted { vehicles, fixes, parts, indexes } = sorted;
+        let Sorted { vehicles, fixes, attributes, parts, indexes } = sorted;
         let permit = match self.core.router.permits.take(fixes.len()).await {
             Err(LiveError::Unavailable) => {
                 for (vehicle, part) in vehicles.into_iter().zip(parts) {
-                    self.show_provisional(vehicle, fixes.get(part).unwrap_or_default().to_vec()).await;
+                    let fixes = fixes.get(part).unwrap_or_default().to_vec();
+                    self.show_provisional(vehicle, fixes, attributes.clone()).await;
                 }
                 return Err(LiveError::Unavailable);
             }
@@ -293,7 +312,7 @@ impl Reporter {
         }
         self.generation = permit.ticket.generation;
         let outstanding = Arc::clone(&self.outstanding);
-        let batch = ReportBatch::new(fixes, parts, permit);
+        let batch = ReportBatch::new(fixes, attributes, parts, permit);
         let is_unknown = self.send_all(&batch, &vehicles).await?;
         let core = Arc::clone(&self.core);
         Ok((Pending { core, batch, vehicles, indexes, _outstanding: outstanding }, is_unknown))

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::fuel::{FuelEvent, FuelNow};
-use crate::model::{Analytics, Cause, Connection, Fix, GeofenceId, Motion, Timestamp, VehicleId, VisitId};
+use crate::model::{
+    Analytics, Attributes, Cause, Connection, Fix, GeofenceId, Motion, Timestamp, VehicleId, VisitId,
+};
 use crate::tracking::{Stay, VehicleState};
 
 /// A geofence a vehicle is in.
@@ -48,6 +50,8 @@ pub struct VehicleNow {
 pub struct VehicleView {
     /// Its newest fix, if it ever had one.
     pub fix: Option<Fix>,
+    /// What that fix carries beside where the vehicle is.
+    pub attributes: Option<Attributes>,
     /// The fences it is in, by entry.
     pub geofences: Vec<HeldFence>,
     /// Whether it moves, as of its newest fix.
@@ -74,6 +78,7 @@ impl VehicleView {
     pub const fn never() -> Self {
         Self {
             fix: None,
+            attributes: None,
             geofences: Vec::new(),
             motion: Motion::Unknown,
             fuel: None,
@@ -90,7 +95,8 @@ impl VehicleView {
         let fuel = LiveFuel::of(vehicle, state);
         let (fix, motion) = (state.last, state.trail.motion);
         let (settled_through, connection) = (*settled_through, *connection);
-        Self { fix, geofences, motion, fuel, settled_through, connection }
+        let attributes = state.attributes.clone();
+        Self { fix, attributes, geofences, motion, fuel, settled_through, connection }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use serde_json::json;
-use waypost_actors::model::{Rules, Timestamp};
+use waypost_actors::model::{NewAttributes, Rules, Timestamp};
 use waypost_actors::tracking::Reported;
 
 use super::setting_flags::DemoArgs;
@@ -156,7 +156,7 @@ fn item(due: Timestamp, fix: FixItem) -> Item<'static> {
         accuracy_meters: fix.accuracy_meters,
         ..Reported::default()
     };
-    Item { seq: None, tracker: None, recorded_at: Ok(due), reported }
+    Item::of(None, Ok(due), reported, NewAttributes::default())
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ struct Positions {
 }
 
 /// The members of [`Line`], also of an export without lines.
-const HEADER: [&str; 16] = [
+const HEADER: [&str; 17] = [
     "vehicleId",
     "recordedAt",
     "receivedAt",
@@ -64,6 +64,7 @@ const HEADER: [&str; 16] = [
     "fuelRaw",
     "fuelCumulative",
     "quarantine",
+    "attributes",
 ];
 
 /// A line of the export.
@@ -85,6 +86,8 @@ struct Line {
     fuel_raw: Option<f64>,
     fuel_cumulative: Option<f64>,
     quarantine: Option<&'static str>,
+    /// An object of JSON.
+    attributes: Option<String>,
 }
 
 impl Line {
@@ -107,6 +110,7 @@ impl Line {
             fuel_raw: fuel.raw,
             fuel_cumulative: fuel.cumulative,
             quarantine: position.quarantine.map(|why| why.as_str()),
+            attributes: position.attributes.map(|attributes| attributes.as_json().to_owned()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use waypost_actors::model::Timestamp;
+use waypost_actors::model::{Attributes, Timestamp};
 use waypost_actors::tracking::Quarantine;
 
 /// What the fuel sensor said, as it came; reports of one fix may have named several units.
@@ -56,6 +56,9 @@ pub struct StoredPosition {
     /// What the fuel sensor said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fuel: Option<PositionFuel>,
+    /// What its reports said beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Attributes>,
     /// Why it is not evaluated; absent where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quarantine: Option<Quarantine>,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use waypost_actors::live::{LiveFuel, VehicleNow};
-use waypost_actors::model::{Connection, Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId};
+use waypost_actors::model::{
+    Attributes, Connection, Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId,
+};
 use waypost_actors::watch::{PositionBatch, ProvisionalPosition, VehicleUpdate};
 
 use super::changes::{Known, VehicleChange};
@@ -28,7 +30,7 @@ struct VehicleOut<'a> {
     organization_id: OrganizationId,
     /// `null` for a vehicle without a position.
     #[serde(skip_serializing_if = "Option::is_none")]
-    position: Option<Option<&'a Fix>>,
+    position: Option<Option<PositionOut<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     motion: Option<Motion>,
     /// Whether the state is committed.
@@ -47,6 +49,27 @@ struct VehicleOut<'a> {
     fuel: Option<LiveFuel>,
 }
 
+/// A fix, and what it carries if it carries anything.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum PositionOut<'a> {
+    Plain(&'a Fix),
+    Carrying {
+        #[serde(flatten)]
+        fix: &'a Fix,
+        attributes: &'a Attributes,
+    },
+}
+
+impl<'a> PositionOut<'a> {
+    const fn of(fix: &'a Fix, attributes: Option<&'a Attributes>) -> Self {
+        match attributes {
+            Some(attributes) => Self::Carrying { fix, attributes },
+            None => Self::Plain(fix),
+        }
+    }
+}
+
 /// A vehicle's JSON, by its provisional position or else its committed state.
 fn vehicle(
     (vehicle_id, organization_id): (VehicleId, OrganizationId),
@@ -62,13 +85,18 @@ fn vehicle(
         }
         (None, None) => (None, Motion::default(), None, None, Connection::Offline),
     };
+    let attributes = match (seen, committed) {
+        (Some(seen), _) => seen.attributes(),
+        (None, committed) => committed.and_then(|now| now.state.attributes.as_ref()),
+    };
     let without_fuel = position.filter(|fix| fix.has_fuel() && !sees.fuel);
     let without_fuel = without_fuel.map(|fix| Fix { fuel: None, fuel_cumulative: None, ..*fix });
+    let position = without_fuel.as_ref().or(position).map(|fix| PositionOut::of(fix, attributes));
     let committed = committed.filter(|_| sees.occupancy);
     json(&VehicleOut {
         vehicle_id,
         organization_id,
-        position: sees.positions.then_some(without_fuel.as_ref().or(position)),
+        position: sees.positions.then_some(position),
         motion: sees.positions.then_some(motion),
         durable: seen.is_none_or(ProvisionalPosition::is_stored),
         state: sees.positions.then_some(heard),

@@ -19,7 +19,7 @@ use super::sockets::reporting;
 use super::vehicles::live_filter;
 use crate::domain::field::FieldError;
 use crate::ingest::protocol::MAX_ITEMS;
-use crate::ingest::{Intake, Rejected, decode};
+use crate::ingest::{Intake, Rejected, Warning, decode};
 use crate::ops::positions::{self as ops, VehiclePosition};
 
 /// Seconds after which fixes may be sent again while the store is away.
@@ -63,6 +63,10 @@ pub struct PositionIn {
     /// What the fuel sensor said: a level as `{"percent"}`, `{"liters"}` or `{"raw"}`, a counter as `{"cumulative"}`, or both.
     #[schema(value_type = Option<Object>)]
     pub fuel: Option<serde_json::Value>,
+    /// What else the device says: names of `A-Z a-z 0-9 _ .` with true, false, numbers and texts; at most 64 and 4 kB. Known
+    /// ones have a type (docs/devices.md); one that does not fit is left out, with a warning.
+    #[schema(value_type = Option<Object>)]
+    pub attributes: Option<serde_json::Value>,
     /// Whose position it is: the tracker's id. A system user must name it here or by `uniqueId`; with a
     /// tracker's own token it must be that tracker, if it is named.
     pub tracker_id: Option<String>,
@@ -95,6 +99,9 @@ pub struct PositionsOut {
     duplicates: u64,
     /// Refused; sending them again changes nothing.
     rejected: Vec<Rejected>,
+    /// What items were stored without; absent where nothing was left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warning>,
 }
 
 #[derive(Deserialize)]
@@ -155,6 +162,7 @@ pub async fn create_positions(
         stored: counts.stored,
         duplicates: counts.duplicates,
         rejected,
+        warnings: intake.take_warnings(),
     }))
 }
 

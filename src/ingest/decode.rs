@@ -6,30 +6,9 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, de};
 use serde_json::value::RawValue;
-use waypost_actors::model::{FuelReading, Timestamp};
-use waypost_actors::tracking::Reported;
 
-/// A position item as sent.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Item<'a> {
-    /// The client's own increasing number.
-    pub seq: Option<i64>,
-    /// The tracker it names, if any, by id or unique id.
-    pub tracker: Option<Cow<'a, str>>,
-    /// When it was recorded, or why that could not be read.
-    pub recorded_at: Result<Timestamp, String>,
-    /// The report itself.
-    pub reported: Reported,
-}
-
-/// An item that cannot be read, with its place in the frame and the reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadItem {
-    /// The client's number, if it could be read.
-    pub seq: Option<i64>,
-    /// The problem, naming the member.
-    pub detail: String,
-}
+pub use super::item::{BadItem, Item};
+use super::wire::Text;
 
 /// A message of a client on the socket.
 #[derive(Debug)]
@@ -47,10 +26,6 @@ pub enum Heard<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadFrame(pub String);
-
-/// A text borrowed from the input unless it has escapes; an `Option<Cow<str>>` would always be copied by serde.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -103,8 +78,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for GoodItems<'a> {
             }
             fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
                 let mut items = Vec::new();
-                while let Some(wire) = list.next_element::<Wire<'de>>()? {
-                    items.push(Ok(wire.into()));
+                while let Some(item) = list.next_element()? {
+                    items.push(Ok(item));
                 }
                 Ok(GoodItems(items))
             }
@@ -119,7 +94,7 @@ fn read_item(text: &str) -> Result<Item<'_>, BadItem> {
         seq: Option<i64>,
     }
     let mut reader = serde_json::Deserializer::from_str(text);
-    serde_path_to_error::deserialize::<_, Wire<'_>>(&mut reader).map(Item::from).map_err(|error| {
+    serde_path_to_error::deserialize::<_, Item<'_>>(&mut reader).map_err(|error| {
         let seq = serde_json::from_str::<Numbered>(text).ok().and_then(|numbered| numbered.seq);
         let path = error.path().to_string();
         let why = error.into_inner().to_string();
@@ -138,119 +113,10 @@ fn spelling_hint(item: &str) -> String {
         .map_or_else(String::new, |name| format!("; {name} is not known: names are written like recordedAt"))
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Wire<'a> {
-    seq: Option<i64>,
-    #[serde(borrow)]
-    tracker_id: Option<Text<'a>>,
-    #[serde(borrow)]
-    unique_id: Option<Text<'a>>,
-    #[serde(borrow)]
-    recorded_at: Instant<'a>,
-    latitude: f64,
-    longitude: f64,
-    speed_kmh: Option<f64>,
-    heading_degrees: Option<f64>,
-    altitude_meters: Option<f64>,
-    accuracy_meters: Option<f64>,
-    odometer_km: Option<f64>,
-    ignition: Option<bool>,
-    fuel: Option<Fuel>,
-}
-
-/// Readings of the fuel sensor: a level in one unit, a counter, or both.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Fuel {
-    percent: Option<f64>,
-    liters: Option<f64>,
-    raw: Option<f64>,
-    cumulative: Option<f64>,
-}
-
-impl Fuel {
-    /// If two units are given, the one that [`Fix::merge`](waypost_actors::model::Fix::merge) would keep.
-    fn level(&self) -> Option<FuelReading> {
-        let liters = || self.liters.map(FuelReading::Liters);
-        let raw = || self.raw.map(FuelReading::Raw);
-        self.percent.map(FuelReading::Percent).or_else(liters).or_else(raw)
-    }
-}
-
-impl<'a> From<Wire<'a>> for Item<'a> {
-    fn from(wire: Wire<'a>) -> Self {
-        Self {
-            seq: wire.seq,
-            tracker: wire.tracker_id.or(wire.unique_id).map(|Text(name)| name),
-            recorded_at: wire.recorded_at.read(),
-            reported: Reported {
-                latitude: wire.latitude,
-                longitude: wire.longitude,
-                speed_kmh: wire.speed_kmh,
-                heading_degrees: wire.heading_degrees,
-                altitude_meters: wire.altitude_meters,
-                accuracy_meters: wire.accuracy_meters,
-                odometer_km: wire.odometer_km,
-                ignition: wire.ignition,
-                fuel: wire.fuel.as_ref().and_then(Fuel::level),
-                fuel_cumulative: wire.fuel.and_then(|fuel| fuel.cumulative),
-            },
-        }
-    }
-}
-
-/// Milliseconds below this are before March 1973, when nothing had a tracker; as seconds they last until 5138.
-const LOOKS_LIKE_SECONDS: i64 = 100_000_000_000;
-
-/// RFC 3339 text or milliseconds since 1970.
-enum Instant<'a> {
-    Text(Cow<'a, str>),
-    Millis(i64),
-}
-
-impl Instant<'_> {
-    fn read(&self) -> Result<Timestamp, String> {
-        match self {
-            Self::Text(text) => {
-                Timestamp::parse(text).map_err(|error| format!("recordedAt {text:?} is {error}"))
-            }
-            Self::Millis(millis) if (0..LOOKS_LIKE_SECONDS).contains(millis) => Err(format!(
-                "recordedAt {millis} looks like seconds since 1970; send milliseconds ({millis}000) or an RFC 3339 text"
-            )),
-            Self::Millis(millis) => Timestamp::from_millis(*millis)
-                .map_err(|_| format!("recordedAt {millis} is out of range: milliseconds since 1970")),
-        }
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Instant<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Instant<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an RFC 3339 text or a whole number of milliseconds since 1970")
-            }
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Instant::Text(Cow::Borrowed(text)))
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Instant::Text(Cow::Owned(text.to_owned())))
-            }
-            fn visit_i64<E: de::Error>(self, millis: i64) -> Result<Self::Value, E> {
-                Ok(Instant::Millis(millis))
-            }
-            fn visit_u64<E: de::Error>(self, millis: u64) -> Result<Self::Value, E> {
-                Ok(Instant::Millis(i64::try_from(millis).unwrap_or(i64::MAX)))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use waypost_actors::model::FuelReading;
+
     use super::*;
 
     fn positions(items: &str) -> Vec<Result<Item<'static>, BadItem>> {

@@ -9,13 +9,14 @@ use serde::Serialize;
 use tokio::time::sleep;
 use utoipa::ToSchema;
 use waypost_actors::live::{Live, LiveError};
-use waypost_actors::model::{Fix, Timestamp, TrackerId, VehicleId};
+use waypost_actors::model::{Attributes, AttributesByFix, Fix, Timestamp, TrackerId, VehicleId};
 use waypost_actors::ports::Counts;
 use waypost_actors::report::{Pending, ReportOutcome, Reporter};
 use waypost_actors::tracking;
 
 use super::adapters::units::kmh_per;
 use super::decode::{BadItem, Item};
+use super::left_out::{Told, Warning};
 use super::pending;
 use crate::auth::{Configured, Named, Reports, TrackerCredential};
 use crate::clock;
@@ -58,6 +59,9 @@ pub struct Intake {
     assumed_speed: Option<SpeedUnit>,
     /// Whether a vehicle that is out of use costs only its own items, not the connection.
     is_item_by_item: bool,
+    told: Told,
+    /// What the client is still to be told of.
+    warnings: Vec<Warning>,
 }
 
 /// Items that wait for their commit.
@@ -116,6 +120,8 @@ impl Intake {
             input: OWN_PROTOCOL,
             assumed_speed: None,
             is_item_by_item,
+            told: Told::default(),
+            warnings: Vec::new(),
         }
     }
 
@@ -168,6 +174,11 @@ impl Intake {
         }
     }
 
+    /// Takes what is to be told of items that were stored without something.
+    pub fn take_warnings(&mut self) -> Vec<Warning> {
+        std::mem::take(&mut self.warnings)
+    }
+
     /// Takes the configs to send to a fleet's trackers, collected as their items came in.
     pub fn take_configs(&mut self) -> Vec<Configured> {
         match &mut self.reports {
@@ -182,8 +193,12 @@ impl Intake {
         let now = self.live.now();
         let (mut rejected, mut heard) = (Vec::new(), Vec::new());
         let mut report = Vec::with_capacity(items.len());
+        let mut attributes = AttributesByFix::default();
         let mut places = Vec::with_capacity(items.len());
-        for (index, item) in items.into_iter().enumerate() {
+        for (index, mut item) in items.into_iter().enumerate() {
+            if let Ok(Item { seq, left_out, .. }) = &mut item {
+                self.told.warnings((index, *seq), std::mem::take(left_out), &mut self.warnings);
+            }
             let (seq, named) = match &item {
                 Ok(item) => (item.seq, item.tracker.as_deref()),
                 Err(bad) => (bad.seq, None),
@@ -196,9 +211,12 @@ impl Intake {
             }
             let item = item.map_err(|bad| ("invalidItem", bad.detail));
             match item.and_then(|item| fix(tracker?, item, self.assumed_speed, now)) {
-                Ok(fix) => {
+                Ok((vehicle, fix, carried)) => {
                     places.push((index, seq, whose));
-                    report.push(fix);
+                    if let Some(carried) = carried {
+                        attributes.add(vehicle, &fix, carried);
+                    }
+                    report.push((vehicle, fix));
                 }
                 Err((code, detail)) => rejected.push(Rejected { seq, index, code, detail, tracker: whose }),
             }
@@ -206,7 +224,7 @@ impl Intake {
         self.log.heard(heard, now);
         let pending = match report.is_empty() {
             true => None,
-            false => Some(self.reporter.report_all(report).await?),
+            false => Some(self.reporter.report_all(report, attributes).await?),
         };
         Ok(Batch { pending, places, is_item_by_item: self.is_item_by_item, rejected })
     }
@@ -284,11 +302,15 @@ impl Intake {
         let known = |item: Item<'_>| {
             fix(self.tracker(item.tracker.as_deref()).ok()?, item, self.assumed_speed, now).ok()
         };
-        for (vehicle, fix) in items.into_iter().flatten().filter_map(known) {
+        let mut attributes = AttributesByFix::default();
+        for (vehicle, fix, carried) in items.into_iter().flatten().filter_map(known) {
+            if let Some(carried) = carried {
+                attributes.add(vehicle, &fix, carried);
+            }
             fixes.entry(vehicle).or_default().push(fix);
         }
         for (vehicle, fixes) in fixes {
-            self.reporter.show_provisional(vehicle, fixes).await;
+            self.reporter.show_provisional(vehicle, fixes, attributes.clone()).await;
         }
     }
 
@@ -338,7 +360,7 @@ fn fix(
     mut item: Item<'_>,
     assumed_speed: Option<SpeedUnit>,
     now: Timestamp,
-) -> Result<(VehicleId, Fix), (&'static str, String)> {
+) -> Result<(VehicleId, Fix, Option<Attributes>), (&'static str, String)> {
     let recorded_at = item.recorded_at.map_err(|detail| ("invalidTime", detail))?;
     let keep_from = tracker.keep_days.map(|days| now.plus_seconds(-86_400.0 * days as f64));
     if let (Some(assumed), Some(unit)) = (assumed_speed, tracker.speed_unit) {
@@ -350,5 +372,5 @@ fn fix(
     let vehicle = tracker
         .vehicle_at(recorded_at)
         .ok_or_else(|| ("notInstalled", format!("the tracker was in no vehicle at {recorded_at}")))?;
-    Ok((vehicle, fix))
+    Ok((vehicle, fix, item.attributes))
 }

@@ -8,11 +8,15 @@ pub mod adapters;
 pub mod decode;
 pub mod devices;
 mod intake;
+mod item;
+mod left_out;
 pub mod mqtt;
 mod pending;
 pub mod protocol;
 mod sent;
 mod session;
+mod wire;
 
 pub use intake::{Batch, Intake, Rejected};
+pub use left_out::Warning;
 pub use session::{SocketLimits, run};

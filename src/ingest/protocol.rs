@@ -4,6 +4,7 @@ use serde::Serialize;
 use waypost_actors::model::{Timestamp, TrackerId};
 
 use super::intake::Rejected;
+use super::left_out::Warning;
 use crate::domain::tracker::TrackerConfig;
 
 /// The subprotocol.
@@ -102,6 +103,9 @@ pub enum Say<'a> {
         seq: i64,
         /// Refused items since the last ack.
         rejected: &'a [Rejected],
+        /// What items were stored without.
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        warnings: &'a [Warning],
         /// Fixes stored since the last ack.
         stored: u64,
         /// Fixes since the last ack that were stored before.

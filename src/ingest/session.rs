@@ -235,9 +235,11 @@ impl Socket {
                 self.session.remember(boot, seq);
             }
             let duplicates = outcome.counts.duplicates + std::mem::take(&mut self.repeated);
+            let warnings = self.intake.take_warnings();
             let ack = Say::Ack {
                 seq,
                 rejected: &outcome.rejected,
+                warnings: &warnings,
                 stored: outcome.counts.stored,
                 duplicates,
                 credit: CREDIT - self.sent.len(),

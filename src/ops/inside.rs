@@ -109,7 +109,7 @@ pub async fn vehicles_inside_at(
     let mut drivers = vehicles::drivers_of(context, &by.caller, &scope, &ids, Some(at)).await?;
     let shown = |was: WasInside| {
         // Retention may have deleted the fixes; the visit still has its entry.
-        let newest = fixes.get(&was.vehicle_id).map(|fix| (fix.recorded_at, fix.place));
+        let newest = fixes.get(&was.vehicle_id).map(|stored| (stored.fix.recorded_at, stored.fix.place));
         let (seen_at, position) = newest.unwrap_or((was.entered_at, was.entry));
         Some(VehicleInside {
             vehicle: stubs.get(&was.vehicle_id)?.clone(),

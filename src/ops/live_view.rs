@@ -3,7 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 use waypost_actors::live::{HeldFence, LiveFuel, VehicleView};
-use waypost_actors::model::{Connection, Fix, GeofenceId, Motion, Place, Timestamp, VisitId};
+use waypost_actors::model::{Attributes, Connection, GeofenceId, Motion, Place, Timestamp, VisitId};
+use waypost_actors::ports::StoredFix;
 use waypost_actors::tracking::MOVING_KMH;
 
 use crate::auth::Sees;
@@ -44,6 +45,9 @@ pub struct LiveVehicle {
     /// Whether the ignition is on, where its tracker says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ignition: Option<bool>,
+    /// What the newest fix carries beside it, where its tracker says anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Attributes>,
     /// The geofences it is in, by entry. Absent for a system user without the scope `events:read`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub geofences: Option<Vec<LiveGeofence>>,
@@ -77,6 +81,7 @@ impl LiveVehicle {
             accuracy_meters: fix.and_then(|fix| fix.accuracy_meters),
             odometer_km: fix.and_then(|fix| fix.odometer_km),
             ignition: fix.and_then(|fix| fix.ignition),
+            attributes: view.attributes,
             geofences: sees.occupancy.then(|| view.geofences.iter().map(LiveGeofence::from).collect()),
             last_fix_at: fix.map(|fix| fix.recorded_at),
             received_at: fix.map(|fix| fix.received_at),
@@ -87,22 +92,23 @@ impl LiveVehicle {
         }
     }
 
-    /// Where a vehicle was at a past instant. `fix`: its newest then. How long it had been silent is told by the device's
+    /// Where a vehicle was at a past instant. `stored`: its newest then. How long it had been silent is told by the device's
     /// clock, because what is late today was missing then.
     #[must_use]
     pub fn past(
-        fix: Option<Fix>,
+        stored: Option<StoredFix>,
         geofences: Vec<LiveGeofence>,
         sees: Sees,
         settings: &Settings,
         at: Timestamp,
     ) -> Self {
+        let (fix, attributes) = stored.map_or((None, None), |it| (Some(it.fix), it.attributes));
         let motion = match fix.and_then(|fix| fix.speed_kmh) {
             Some(kmh) if kmh >= MOVING_KMH => Motion::Moving,
             Some(_) => Motion::Stopped,
             None => Motion::Unknown,
         };
-        let view = VehicleView { fix, motion, ..VehicleView::never() };
+        let view = VehicleView { fix, attributes, motion, ..VehicleView::never() };
         Self {
             geofences: sees.occupancy.then_some(geofences),
             state: fix.map_or(Connection::Offline, |fix| {

@@ -15,7 +15,7 @@ use crate::store::pending_tracker::{self, Accepted};
 use crate::store::sql::SqlError;
 use uuid::Uuid;
 use waypost_actors::live::LiveError;
-use waypost_actors::model::{OrganizationId, Timestamp};
+use waypost_actors::model::{AttributesByFix, OrganizationId, Timestamp};
 
 /// A change of a tracker or its vehicle is known everywhere after this.
 const SETTLED_SECONDS: f64 = 60.0;
@@ -79,7 +79,8 @@ async fn take(context: &Context, device: &Accepted) -> Result<(), NotTaken> {
     let installed = fixes.into_iter().filter_map(|fix| Some((tracker.vehicle_at(fix.recorded_at)?, fix)));
     let report: Vec<_> = installed.collect();
     if !report.is_empty() {
-        let outcome = context.live.reporter().report_all(report).await?.outcome().await?;
+        let outcome =
+            context.live.reporter().report_all(report, AttributesByFix::default()).await?.outcome().await?;
         // A vehicle made just now may not be known to the live core yet.
         let settled_at = Timestamp::from(device.updated_at).plus_seconds(SETTLED_SECONDS);
         if !outcome.out_of_use.is_empty() && context.clock.now() < settled_at {

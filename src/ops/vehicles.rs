@@ -198,7 +198,7 @@ pub async fn past_vehicles(
     let held = if sees.occupancy { visit::held_at(&context.db, scope, ids, at).await? } else { Vec::new() };
     let past = |id: &VehicleId| {
         let geofences = held.iter().filter(|held| held.vehicle_id == *id).map(LiveGeofence::from).collect();
-        LiveVehicle::past(fixes.get(id).copied(), geofences, sees, &settings, at)
+        LiveVehicle::past(fixes.get(id).cloned(), geofences, sees, &settings, at)
     };
     Ok(ids.iter().map(past).collect())
 }

@@ -9,7 +9,9 @@ use futures_util::future::BoxFuture;
 pub use redis::RedisError;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use serde::Serialize;
-use waypost_actors::model::{Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId, VisitId};
+use waypost_actors::model::{
+    Attributes, Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId, VisitId,
+};
 use waypost_actors::ports::{CacheError, LiveCache, Newest};
 use waypost_actors::tracking::VehicleState;
 use waypost_actors::view::LiveFuel;
@@ -36,6 +38,8 @@ struct CachedVehicle<'a> {
     /// When it was written, in milliseconds since 1970 by the server's clock: of two states, the larger is the newer.
     version: i64,
     position: Option<&'a Fix>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attributes: Option<&'a Attributes>,
     motion: Motion,
     #[serde(skip_serializing_if = "Option::is_none")]
     fuel: Option<LiveFuel>,
@@ -65,6 +69,7 @@ fn member(vehicle: VehicleId, state: &VehicleState, now: Timestamp) -> (String, 
         vehicle_id: vehicle,
         version: now.as_millis(),
         position: state.last.as_ref(),
+        attributes: state.attributes.as_ref(),
         motion: state.trail.motion,
         fuel: LiveFuel::of(vehicle, state),
         geofences: state.open_stays().map(stay).collect(),

@@ -1,6 +1,8 @@
 //! A fix as it is read from the table `position`, or made from one that was packed.
 
-use waypost_actors::model::{Fix, FuelReading, Place};
+use sqlx::error::BoxDynError;
+use sqlx::{Database, Decode, Type};
+use waypost_actors::model::{Attributes, Fix, FuelReading, Place};
 use waypost_actors::ports::StoredFix;
 use waypost_actors::tracking::Quarantine;
 
@@ -12,7 +14,33 @@ use super::time::Time;
 /// The columns that every read of fixes selects.
 pub(super) const SELECT_FIXES: &str = "select recorded_at, latitude, longitude, received_at, speed_kmh, \
     heading_degrees, altitude_meters, accuracy_meters, odometer_km, ignition, fuel_percent, fuel_liters, \
-    fuel_raw, fuel_cumulative, quarantine from position p";
+    fuel_raw, fuel_cumulative, quarantine, attributes from position p";
+
+/// Attributes as their column has them: JSON as text.
+#[derive(Debug)]
+pub(super) struct StoredAttributes(pub(super) Attributes);
+
+impl<DB: Database> Type<DB> for StoredAttributes
+where
+    str: Type<DB>,
+{
+    fn type_info() -> DB::TypeInfo {
+        <str as Type<DB>>::type_info()
+    }
+
+    fn compatible(ty: &DB::TypeInfo) -> bool {
+        <str as Type<DB>>::compatible(ty)
+    }
+}
+
+impl<'r, DB: Database> Decode<'r, DB> for StoredAttributes
+where
+    &'r str: Decode<'r, DB>,
+{
+    fn decode(value: DB::ValueRef<'r>) -> std::result::Result<Self, BoxDynError> {
+        Ok(Self(Attributes::from_json(<&str as Decode<'r, DB>>::decode(value)?)?))
+    }
+}
 
 /// A row of [`SELECT_FIXES`].
 #[derive(sqlx::FromRow)]
@@ -32,6 +60,7 @@ pub(super) struct FixRow {
     pub(super) fuel_raw: Option<f64>,
     pub(super) fuel_cumulative: Option<f64>,
     quarantine: Option<String>,
+    attributes: Option<StoredAttributes>,
 }
 
 impl FixRow {
@@ -45,6 +74,11 @@ impl FixRow {
         self.quarantine.is_none()
     }
 
+    /// What its reports said beside it.
+    pub(super) fn attributes(&self) -> Option<Attributes> {
+        self.attributes.as_ref().map(|StoredAttributes(attributes)| attributes.clone())
+    }
+
     /// Why it is not evaluated, if it is not.
     pub(super) fn quarantine(&self) -> Result<Option<Quarantine>> {
         let Some(word) = &self.quarantine else { return Ok(None) };
@@ -53,7 +87,7 @@ impl FixRow {
 }
 
 impl From<&ChunkFix> for FixRow {
-    fn from((fix, quarantine): &ChunkFix) -> Self {
+    fn from(StoredFix { fix, quarantine, attributes }: &ChunkFix) -> Self {
         Self {
             recorded_at: fix.recorded_at.into(),
             latitude: fix.place.latitude,
@@ -70,6 +104,7 @@ impl From<&ChunkFix> for FixRow {
             fuel_raw: raw(fix),
             fuel_cumulative: fix.fuel_cumulative,
             quarantine: quarantine.map(|why| why.as_str().to_owned()),
+            attributes: attributes.clone().map(StoredAttributes),
         }
     }
 }
@@ -96,6 +131,7 @@ impl TryFrom<FixRow> for StoredFix {
                 fuel_cumulative: row.fuel_cumulative,
             },
             quarantine,
+            attributes: row.attributes.map(|StoredAttributes(attributes)| attributes),
         })
     }
 }

@@ -67,7 +67,7 @@ impl Range {
 }
 
 impl From<&ChunkFix> for Key {
-    fn from((fix, _): &ChunkFix) -> Self {
+    fn from(ChunkFix { fix, .. }: &ChunkFix) -> Self {
         Self(fix.recorded_at, fix.place.latitude, fix.place.longitude)
     }
 }

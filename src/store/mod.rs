@@ -38,6 +38,7 @@ pub mod open;
 pub mod organization;
 pub mod out_of_service;
 pub mod outbox;
+mod packed_attributes;
 mod packed_chunk;
 pub mod packed_state;
 mod page;

@@ -5,12 +5,14 @@
 use postcard::{from_bytes, to_stdvec};
 use serde::{Deserialize, Serialize};
 use waypost_actors::model::{Fix, FuelReading, Place, Timestamp};
+use waypost_actors::ports::StoredFix;
 use waypost_actors::tracking::Quarantine;
 
+use super::packed_attributes::{pack_attributes, unpack_attributes};
 use super::sql::{Result, SqlError};
 
-/// A fix as it was first reported, and why it was not evaluated.
-pub(super) type ChunkFix = (Fix, Option<Quarantine>);
+/// A fix as it was first reported.
+pub(super) type ChunkFix = StoredFix;
 
 /// Units of the columns of time, largest first. Microseconds.
 const TIME_UNITS: [i64; 3] = [1_000_000, 1_000, 1];
@@ -23,7 +25,10 @@ const QUARANTINES: [Quarantine; 4] =
 /// The form of the bytes; its number comes first in them.
 #[derive(Serialize, Deserialize)]
 enum Packed {
+    /// Of fixes without attributes.
     First(Box<Columns>),
+    /// And what they carry.
+    Second(Box<Columns>, Vec<u8>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -139,28 +144,34 @@ fn parts(value: f64, per_unit: u32) -> Option<i64> {
 pub(super) fn pack_chunk(fixes: &[ChunkFix]) -> Result<Vec<u8>> {
     let column =
         |of: fn(&ChunkFix) -> Option<f64>| NumberColumn::pack(&fixes.iter().map(of).collect::<Vec<_>>());
-    let times =
-        |of: fn(&Fix) -> i64| TimeColumn::pack(&fixes.iter().map(|(fix, _)| of(fix)).collect::<Vec<_>>());
+    let times = |of: fn(&Fix) -> i64| {
+        TimeColumn::pack(&fixes.iter().map(|stored| of(&stored.fix)).collect::<Vec<_>>())
+    };
     let columns = Columns {
         recorded: times(|fix| fix.recorded_at.as_micros()),
         received: times(|fix| fix.received_at.as_micros().wrapping_sub(fix.recorded_at.as_micros())),
-        latitude: column(|(fix, _)| Some(fix.place.latitude)),
-        longitude: column(|(fix, _)| Some(fix.place.longitude)),
-        speed: column(|(fix, _)| fix.speed_kmh),
-        heading: column(|(fix, _)| fix.heading_degrees),
-        altitude: column(|(fix, _)| fix.altitude_meters),
-        accuracy: column(|(fix, _)| fix.accuracy_meters),
-        odometer: column(|(fix, _)| fix.odometer_km),
-        ignition: column(|(fix, _)| fix.ignition.map(|on| f64::from(u8::from(on)))),
-        fuel_unit: column(|(fix, _)| fix.fuel.map(|reading| unit_and_value(reading).0)),
-        fuel: column(|(fix, _)| fix.fuel.map(|reading| unit_and_value(reading).1)),
-        fuel_cumulative: column(|(fix, _)| fix.fuel_cumulative),
-        quarantine: column(|(_, why)| {
-            let why = (*why)?;
+        latitude: column(|stored| Some(stored.fix.place.latitude)),
+        longitude: column(|stored| Some(stored.fix.place.longitude)),
+        speed: column(|stored| stored.fix.speed_kmh),
+        heading: column(|stored| stored.fix.heading_degrees),
+        altitude: column(|stored| stored.fix.altitude_meters),
+        accuracy: column(|stored| stored.fix.accuracy_meters),
+        odometer: column(|stored| stored.fix.odometer_km),
+        ignition: column(|stored| stored.fix.ignition.map(|on| f64::from(u8::from(on)))),
+        fuel_unit: column(|stored| stored.fix.fuel.map(|reading| unit_and_value(reading).0)),
+        fuel: column(|stored| stored.fix.fuel.map(|reading| unit_and_value(reading).1)),
+        fuel_cumulative: column(|stored| stored.fix.fuel_cumulative),
+        quarantine: column(|stored| {
+            let why = stored.quarantine?;
             QUARANTINES.iter().position(|known| *known == why).map(|number| number as f64)
         }),
     };
-    to_stdvec(&Packed::First(Box::new(columns))).map_err(|error| SqlError::Encode(error.into()))
+    let columns = Box::new(columns);
+    let packed = match pack_attributes(fixes.iter().map(|stored| stored.attributes.as_ref()))? {
+        Some(attributes) => Packed::Second(columns, attributes),
+        None => Packed::First(columns),
+    };
+    to_stdvec(&packed).map_err(|error| SqlError::Encode(error.into()))
 }
 
 fn unit_and_value(reading: FuelReading) -> (f64, f64) {
@@ -174,8 +185,13 @@ fn unit_and_value(reading: FuelReading) -> (f64, f64) {
 /// The fixes of a chunk, oldest first.
 pub(super) fn unpack_chunk(bytes: &[u8]) -> Result<Vec<ChunkFix>> {
     let broken = |what: &str| SqlError::Decode(format!("a chunk of positions: {what}").into());
-    let Packed::First(columns) = from_bytes(bytes).map_err(|error| broken(&error.to_string()))?;
+    let (columns, attributes) = match from_bytes(bytes).map_err(|error| broken(&error.to_string()))? {
+        Packed::First(columns) => (columns, None),
+        Packed::Second(columns, attributes) => (columns, Some(attributes)),
+    };
     let count = columns.recorded.steps.len();
+    let attributes = attributes.map(|bytes| unpack_attributes(&bytes, count)).transpose()?;
+    let mut attributes = attributes.into_iter().flatten();
     let column = |column: &NumberColumn| {
         let values = column.unpack(count);
         if values.len() == count { Ok(values) } else { Err(broken("its columns differ in length")) }
@@ -213,18 +229,25 @@ pub(super) fn unpack_chunk(bytes: &[u8]) -> Result<Vec<ChunkFix>> {
         let why = |number: f64| {
             QUARANTINES.get(number as usize).copied().ok_or_else(|| broken("no such quarantine"))
         };
-        fixes.push((fix, quarantine[i].map(why).transpose()?));
+        let quarantine = quarantine[i].map(why).transpose()?;
+        fixes.push(StoredFix { fix, quarantine, attributes: attributes.next().flatten() });
     }
     if fixes.len() == count { Ok(fixes) } else { Err(broken("its columns differ in length")) }
 }
 
 #[cfg(test)]
 mod tests {
+    use waypost_actors::model::NewAttributes;
+
     use super::*;
 
     fn fix(seconds: f64, latitude: f64) -> Fix {
         let at = Timestamp::from_micros(1_767_225_600_000_000).plus_seconds(seconds);
         Fix::new(at, at.plus_seconds(0.251_003), Place::new(latitude, -97.743_061_2))
+    }
+
+    fn plain(fix: Fix) -> ChunkFix {
+        StoredFix { fix, quarantine: None, attributes: None }
     }
 
     fn round_trip(fixes: &[ChunkFix]) -> usize {
@@ -262,17 +285,48 @@ mod tests {
                     fuel_cumulative: Some(value),
                     ..fix(all.len() as f64 * 7.000_001, 30.267_153)
                 };
-                round_trip(&[(full, None)]);
-                all.push((full, None));
-                all.push((fix(all.len() as f64 * 7.0, value.clamp(-90.0, 90.0)), None));
+                round_trip(&[plain(full)]);
+                all.push(plain(full));
+                all.push(plain(fix(all.len() as f64 * 7.0, value.clamp(-90.0, 90.0))));
             }
         }
         round_trip(&all);
-        round_trip(&QUARANTINES.map(|why| (fix(1.0, 1.0), Some(why))));
-        round_trip(&[(fix(1.0, 1.0), None), (fix(2.0, 1.0), Some(Quarantine::Speed))]);
-        let odd = |micros| (Fix { recorded_at: Timestamp::from_micros(micros), ..fix(0.0, 1.0) }, None);
+        round_trip(&QUARANTINES.map(|why| StoredFix { quarantine: Some(why), ..plain(fix(1.0, 1.0)) }));
+        round_trip(&[
+            plain(fix(1.0, 1.0)),
+            StoredFix { quarantine: Some(Quarantine::Speed), ..plain(fix(2.0, 1.0)) },
+        ]);
+        let odd = |micros| plain(Fix { recorded_at: Timestamp::from_micros(micros), ..fix(0.0, 1.0) });
         round_trip(&[i64::MIN, -1, 0, i64::MAX].map(odd));
         round_trip(&[]);
+    }
+
+    #[test]
+    fn what_fixes_carry_comes_back_and_costs_others_nothing() {
+        let mut drive: Vec<ChunkFix> =
+            (0..64).map(|n| plain(fix(f64::from(n), 30.0 + f64::from(n) / 1e4))).collect();
+        let without = round_trip(&drive);
+        for (n, stored) in drive.iter_mut().enumerate() {
+            let mut new = NewAttributes::default();
+            new.note("batteryPercent", Some(90.0 - (n / 20) as f64));
+            new.note("externalVolts", Some(13.2 + ((n * 7919) % 11) as f64 / 10.0));
+            new.note("satellites", Some(9.0 + (n % 3) as f64));
+            stored.attributes = new.seal().expect("they fit");
+        }
+        let with = round_trip(&drive);
+        assert!(with - without <= 64 * 8, "{} bytes a fix", (with - without) as f64 / 64.0);
+        drive.iter_mut().skip(1).for_each(|stored| stored.attributes = None);
+        let one = round_trip(&drive);
+        assert!(one - without < 80, "{} bytes", one - without);
+    }
+
+    #[test]
+    fn a_chunk_of_before_is_read() {
+        // Of a version that knew no attributes.
+        let fixes = [plain(fix(0.0, 30.5)), plain(fix(10.0, 30.6))];
+        let bytes = pack_chunk(&fixes).expect("packed");
+        assert_eq!(bytes[0], 0);
+        assert_eq!(format!("{:?}", unpack_chunk(&bytes).expect("unpacked")), format!("{fixes:?}"));
     }
 
     #[test]
@@ -285,7 +339,7 @@ mod tests {
                 fix.received_at = fix.recorded_at.plus_seconds(0.2 + noise / 1e3);
                 fix.speed_kmh = Some((365.0 + noise).round() / 10.0);
                 fix.heading_degrees = Some((90.0 + noise).round());
-                (fix, None)
+                plain(fix)
             })
             .collect();
         let bytes = round_trip(&drive);
@@ -294,7 +348,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_is_an_error() {
-        let bytes = pack_chunk(&[(fix(0.0, 1.0), None), (fix(1.0, 2.0), None)]).expect("packed");
+        let bytes = pack_chunk(&[plain(fix(0.0, 1.0)), plain(fix(1.0, 2.0))]).expect("packed");
         for length in 0..bytes.len() {
             unpack_chunk(&bytes[..length]).expect_err("cut");
         }

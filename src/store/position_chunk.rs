@@ -25,12 +25,12 @@ const CHUNKS_TOGETHER: usize = 256;
 pub(super) async fn insert_chunks(tx: &mut Tx, fixes: &[(VehicleId, Vec<ChunkFix>)]) -> Result<()> {
     let (mut vehicles, mut begins, mut ends, mut packed) = (vec![], vec![], vec![], vec![]);
     for (vehicle, fixes) in fixes {
-        let week = |(fix, _): &ChunkFix| week_of(fix.recorded_at);
+        let week = |stored: &ChunkFix| week_of(stored.fix.recorded_at);
         let of_week = fixes.chunk_by(|a, b| week(a) == week(b));
         for chunk in of_week.flat_map(|week| week.chunks(CHUNK_FIXES)) {
             vehicles.push(vehicle.0);
-            begins.push(Time(chunk[0].0.recorded_at));
-            ends.push(Time(chunk[chunk.len() - 1].0.recorded_at));
+            begins.push(Time(chunk[0].fix.recorded_at));
+            ends.push(Time(chunk[chunk.len() - 1].fix.recorded_at));
             packed.push(pack_chunk(chunk)?);
         }
     }
@@ -84,7 +84,8 @@ pub(super) async fn chunked_fixes(
     loop {
         let rows = chunks_of(reader, span, behind, limit).await?;
         for (_, bytes) in &rows {
-            found.extend(unpack_chunk(bytes)?.into_iter().filter(|(fix, _)| span.holds(fix.recorded_at)));
+            found
+                .extend(unpack_chunk(bytes)?.into_iter().filter(|stored| span.holds(stored.fix.recorded_at)));
         }
         if rows.len() < limit || found.len() >= least {
             return Ok(found);
@@ -148,7 +149,7 @@ pub(super) async fn chunked_at(
         for (vehicle, bytes) in stmt.all::<(Uuid, Vec<u8>)>().await? {
             let vehicle = VehicleId::from(vehicle);
             let fixes = unpack_chunk(&bytes)?.into_iter();
-            let of_instant = fixes.filter(|(fix, _)| wanted.contains(&(vehicle, fix.recorded_at)));
+            let of_instant = fixes.filter(|stored| wanted.contains(&(vehicle, stored.fix.recorded_at)));
             found.extend(of_instant.map(|fix| (vehicle, fix)));
         }
     }
@@ -164,7 +165,7 @@ pub(super) async fn cut_chunk(tx: &mut Tx, vehicle: VehicleId, until: Timestamp)
         tx.on().sql(select).bind(vehicle.0).bind(week).bind(Time(until)).optional().await?;
     let Some((bytes,)) = chunk else { return Ok(()) };
     let mut fixes = unpack_chunk(&bytes)?;
-    fixes.retain(|(fix, _)| fix.recorded_at > until);
+    fixes.retain(|stored| stored.fix.recorded_at > until);
     let delete = "delete from position_chunk where vehicle_id = $1 and recorded_at >= $2 and recorded_at <= $3 \
         and ended_at > $3";
     tx.on().sql(delete).bind(vehicle.0).bind(week).bind(Time(until)).run().await?;

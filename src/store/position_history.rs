@@ -15,7 +15,7 @@ impl TryFrom<FixRow> for StoredPosition {
     type Error = SqlError;
 
     fn try_from(row: FixRow) -> Result<Self> {
-        let quarantine = row.quarantine()?;
+        let (quarantine, attributes) = (row.quarantine()?, row.attributes());
         let fuel = PositionFuel {
             percent: row.fuel_percent,
             liters: row.fuel_liters,
@@ -34,6 +34,7 @@ impl TryFrom<FixRow> for StoredPosition {
             odometer_km: row.odometer_km,
             ignition: row.ignition,
             fuel: (fuel != PositionFuel::default()).then_some(fuel),
+            attributes,
             quarantine,
         })
     }

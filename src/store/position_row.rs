@@ -6,16 +6,19 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use uuid::Uuid;
-use waypost_actors::model::{Fix, Timestamp, VehicleId};
+use waypost_actors::model::{Attributes, Fix, Timestamp, VehicleId};
 use waypost_actors::ports::{Counts, VehicleWrite};
 use waypost_actors::tracking::{Freshness, Mark, PositionRow, Quarantine};
 
-use super::fix_row::{liters, percent, raw};
+use super::fix_row::{StoredAttributes, liters, percent, raw};
 use super::packed_chunk::ChunkFix;
 use super::position_chunk::chunked_at;
 use super::rows::{Column, Insert};
 use super::sql::{Result, Tx};
 use super::time::Time;
+
+/// Fixes that are looked up by one statement at most.
+const KEYS_TOGETHER: usize = 256;
 
 /// The key of a stored fix.
 #[derive(sqlx::FromRow)]
@@ -36,11 +39,12 @@ impl Key {
 }
 
 /// A report of a fix: its vehicle, the fix, and why it is not evaluated, if it is not.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Report {
     vehicle: VehicleId,
     fix: Fix,
     quarantine: Option<Quarantine>,
+    attributes: Option<Attributes>,
     /// Whether its additions other than speed, heading and accuracy may change something: the vehicle's fuel log, or when its
     /// ignition was off.
     others_count: bool,
@@ -57,12 +61,21 @@ impl Report {
         let Fix { altitude_meters, accuracy_meters, odometer_km, ignition, fuel, fuel_cumulative, .. } =
             &self.fix;
         self.quarantine.is_none()
+            && self.attributes.is_none()
             && altitude_meters.is_none()
             && accuracy_meters.is_none()
             && odometer_km.is_none()
             && ignition.is_none()
             && fuel.is_none()
             && fuel_cumulative.is_none()
+    }
+
+    /// Adds what another report of the fix carries.
+    fn carry(&mut self, more: Option<&Attributes>) {
+        if let Some(more) = more {
+            let merged = self.attributes.as_ref().map_or_else(|| more.clone(), |known| known.merge(more));
+            self.attributes = Some(merged);
+        }
     }
 
     fn key(&self) -> KeyBits {
@@ -76,7 +89,7 @@ fn bits(vehicle: Uuid, micros: i64, latitude: f64, longitude: f64) -> KeyBits {
     (vehicle, micros, (latitude + 0.0).to_bits(), (longitude + 0.0).to_bits())
 }
 
-fn insert(rows: &[Report], after: &'static str) -> Insert<'static> {
+fn insert<'a>(rows: &'a [Report], after: &'static str) -> Insert<'a> {
     macro_rules! column {
         ($kind:ident, $fix:ident => $value:expr) => {
             Column::$kind(rows.iter().map(|Report { fix: $fix, .. }| $value).collect())
@@ -106,10 +119,11 @@ fn insert(rows: &[Report], after: &'static str) -> Insert<'static> {
         column!(MaybeFloat, fix => raw(fix)),
         column!(MaybeFloat, fix => fix.fuel_cumulative),
         Column::MaybeText(rows.iter().map(|report| report.quarantine.map(|why| why.as_str())).collect()),
+        Column::MaybeText(rows.iter().map(|report| Some(report.attributes.as_ref()?.as_json())).collect()),
     ]);
     let into = "insert into position (vehicle_id, recorded_at, latitude, longitude, received_at, speed_kmh, \
         heading_degrees, altitude_meters, accuracy_meters, odometer_km, ignition, fuel_percent, \
-        fuel_liters, fuel_raw, fuel_cumulative, quarantine)";
+        fuel_liters, fuel_raw, fuel_cumulative, quarantine, attributes)";
     Insert { into, columns, after }
 }
 
@@ -132,7 +146,12 @@ impl Stored {
 /// Those fixes that are newer than everything stored of their vehicle, in the order in which they were recorded.
 pub(super) fn fresh_of(rows: &[PositionRow]) -> impl Iterator<Item = ChunkFix> {
     let fresh = rows.iter().filter(|row| row.freshness == Freshness::Fresh);
-    fresh.map(|row| (row.fix, row.quarantine))
+    let stored = |row: &PositionRow| ChunkFix {
+        fix: row.fix,
+        quarantine: row.quarantine,
+        attributes: row.attributes.clone(),
+    };
+    fresh.map(stored)
 }
 
 /// Stores those of the batch's fixes that are not fresh. `unchunked`: a vehicle's fixes that are in no chunk yet, with the
@@ -157,13 +176,18 @@ pub(super) async fn store_positions(
             let known = write.state.fuel.is_some() || row.fix.recorded_at <= write.state.corrected_to;
             let may = known || row.fix.has_fuel() || row.fix.ignition.is_some();
             let others_count = may && row.freshness != Freshness::Repeat;
-            let report =
-                Report { vehicle: write.vehicle_id, fix: row.fix, quarantine: row.quarantine, others_count };
+            let report = Report {
+                vehicle: write.vehicle_id,
+                fix: row.fix,
+                quarantine: row.quarantine,
+                attributes: row.attributes.clone(),
+                others_count,
+            };
             recheck.push((index, report, late));
         }
     }
     if !recheck.is_empty() {
-        let reports: Vec<Report> = recheck.iter().map(|(_, report, _)| *report).collect();
+        let reports: Vec<Report> = recheck.iter().map(|(_, report, _)| report.clone()).collect();
         copy_stored(tx, &reports, unchunked).await?;
         recheck_positions(tx, &recheck, &reports, &mut stored).await?;
     }
@@ -186,7 +210,7 @@ async fn copy_stored(
             Entry::Occupied(first) => *first.get(),
             Entry::Vacant(entry) => {
                 let unchunked = unchunked(vehicle)?;
-                let first = unchunked.first().map(|(fix, _)| fix.recorded_at);
+                let first = unchunked.first().map(|stored| stored.fix.recorded_at);
                 found.extend(unchunked.into_iter().map(|fix| (vehicle, fix)));
                 *entry.insert(first)
             }
@@ -196,10 +220,11 @@ async fn copy_stored(
         }
     }
     found.extend(chunked_at(tx, &in_chunks).await?);
-    let stored = found.into_iter().map(|(vehicle, (fix, quarantine))| Report {
+    let stored = found.into_iter().map(|(vehicle, ChunkFix { fix, quarantine, attributes })| Report {
         vehicle,
         fix,
         quarantine,
+        attributes,
         others_count: false,
     });
     let stored: Vec<Report> = stored.filter(|report| keys.contains(&report.key())).collect();
@@ -227,7 +252,8 @@ async fn recheck_positions(
             continue;
         }
         stored.counts[*write].duplicates += 1;
-        let (last, known) = repeated.entry(report.key()).or_insert((*write, *report));
+        let (last, known) = repeated.entry(report.key()).or_insert_with(|| (*write, report.clone()));
+        known.carry(report.attributes.as_ref());
         known.fix.merge(&report.fix);
         known.others_count |= report.others_count;
         if report.may_be_judged() {
@@ -235,7 +261,7 @@ async fn recheck_positions(
         }
         *last = *write;
     }
-    let reports: Vec<Report> = repeated.values().map(|(_, report)| *report).collect();
+    let reports: Vec<Report> = repeated.values().map(|(_, report)| report.clone()).collect();
     for key in insert(&reports, JUDGED).returning::<Key>(tx).await? {
         if let Some((write, report)) = repeated.get(&key.bits()) {
             stored.mark(*write, &report.fix);
@@ -246,8 +272,43 @@ async fn recheck_positions(
             stored.mark(*write, &report.fix);
         }
     }
+    merge_attributes(tx, reports).await
+}
+
+/// Merges the attributes of reports into those of the stored fixes. No judgement depends on them: nothing is marked.
+async fn merge_attributes(tx: &mut Tx, reports: Vec<Report>) -> Result<()> {
+    let mut reports: Vec<Report> = reports.into_iter().filter(|report| report.attributes.is_some()).collect();
+    if reports.is_empty() {
+        return Ok(());
+    }
+    let mut stored: HashMap<KeyBits, Attributes> = HashMap::new();
+    for some in reports.chunks(KEYS_TOGETHER) {
+        let select = "select vehicle_id, recorded_at, latitude, longitude, attributes from position \
+            where attributes is not null and (vehicle_id, recorded_at) in (";
+        let keys = tx.on().sql(select).push_each(some, |stmt, report| {
+            let stmt = stmt.push("(").push_bind(report.vehicle.0).push(", ");
+            stmt.push_bind(Time(report.fix.recorded_at)).push(")")
+        });
+        let rows: Vec<CarriedRow> = keys.push(")").all().await?;
+        stored.extend(rows.into_iter().map(|(vehicle, Time(at), latitude, longitude, carried)| {
+            (bits(vehicle, at.as_micros(), latitude, longitude), carried.0)
+        }));
+    }
+    reports.retain_mut(|report| {
+        let known = stored.get(&report.key());
+        report.carry(known);
+        report.attributes.as_ref() != known
+    });
+    let change = "on conflict (vehicle_id, recorded_at, latitude, longitude) \
+        do update set attributes = excluded.attributes";
+    if !reports.is_empty() {
+        insert(&reports, change).run(tx).await?;
+    }
     Ok(())
 }
+
+/// A stored fix's key and attributes.
+type CarriedRow = (Uuid, Time, f64, f64, StoredAttributes);
 
 /// `column = the smaller of the known values`.
 macro_rules! smaller {
@@ -315,7 +376,8 @@ pub(super) async fn store_quarantines(
         let corrected = write.effects.correction.iter().flat_map(|correction| &correction.quarantines);
         let confirmed = write.effects.confirmed.iter().map(|fix| (*fix, None));
         for (fix, quarantine) in confirmed.chain(corrected.copied()) {
-            let report = Report { vehicle: write.vehicle_id, fix, quarantine, others_count: false };
+            let (vehicle, attributes) = (write.vehicle_id, None);
+            let report = Report { vehicle, fix, quarantine, attributes, others_count: false };
             found.insert(report.key(), report);
         }
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{
-    Analytics, Cause, DriverId, EventId, Fix, GeofenceId, Place, Timestamp, VehicleId, VisitId,
+    Analytics, Cause, DriverId, EventId, GeofenceId, Place, Timestamp, VehicleId, VisitId,
 };
 use waypost_actors::ports::StoredFix;
 use waypost_actors::tracking::by_rank;
@@ -286,7 +286,7 @@ pub async fn fixes_at(
     track: &Track,
     vehicles: &[VehicleId],
     at: Timestamp,
-) -> Result<HashMap<VehicleId, Fix>> {
+) -> Result<HashMap<VehicleId, StoredFix>> {
     let mut fixes = HashMap::new();
     for vehicle in vehicles {
         if let Some(fix) = newest_at(db, track, *vehicle, at).await? {
@@ -296,9 +296,9 @@ pub async fn fixes_at(
     Ok(fixes)
 }
 
-async fn newest_at(db: &Db, track: &Track, vehicle: VehicleId, at: Timestamp) -> Result<Option<Fix>> {
+async fn newest_at(db: &Db, track: &Track, vehicle: VehicleId, at: Timestamp) -> Result<Option<StoredFix>> {
     let tail = track.tail(vehicle)?;
-    let mut newest: Option<Fix> = None;
+    let mut newest: Option<StoredFix> = None;
     // Most were heard of within a day: that looks at one or two partitions.
     for from in [Some(at.plus_seconds(-DAY_SECONDS)), None] {
         let span = Span { vehicle, from, to: Some(at), is_newest_first: true };
@@ -311,18 +311,17 @@ async fn newest_at(db: &Db, track: &Track, vehicle: VehicleId, at: Timestamp) ->
 }
 
 /// The newest evaluated fix of a span; of two places at one instant the first by rank, as the engine takes it.
-async fn newest_of(db: &Db, tail: &[ChunkFix], span: Span) -> Result<Option<Fix>> {
+async fn newest_of(db: &Db, tail: &[ChunkFix], span: Span) -> Result<Option<StoredFix>> {
     let (mut span, mut newest) = (span, None);
     for limit in [2, usize::MAX] {
         let rows = read_fixes(Reader::Lists(db), tail, span.into(), limit, FixRow::is_evaluated).await?;
-        let fixes: Vec<Fix> =
-            rows.into_iter().map(|row| StoredFix::try_from(row).map(|it| it.fix)).collect::<Result<_>>()?;
-        let of_instant = |fix: &&Fix| Some(fix.recorded_at) == fixes.first().map(|fix| fix.recorded_at);
-        newest = fixes.iter().filter(of_instant).min_by(|a, b| by_rank(a, b)).copied();
-        match newest {
-            Some(fix) if fixes.iter().filter(of_instant).count() > 1 => {
-                span = Span::at(span.vehicle, fix.recorded_at)
-            }
+        let fixes: Vec<StoredFix> = rows.into_iter().map(StoredFix::try_from).collect::<Result<_>>()?;
+        let first = fixes.first().map(|stored| stored.fix.recorded_at);
+        let of_instant = |stored: &StoredFix| Some(stored.fix.recorded_at) == first;
+        let many = fixes.iter().filter(|stored| of_instant(stored)).count();
+        newest = fixes.into_iter().filter(of_instant).min_by(|a, b| by_rank(&a.fix, &b.fix));
+        match &newest {
+            Some(stored) if many > 1 => span = Span::at(span.vehicle, stored.fix.recorded_at),
             _ => break,
         }
     }

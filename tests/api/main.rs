@@ -6,6 +6,7 @@ mod api_key_mistakes;
 mod api_keys;
 mod assignment_history;
 mod assignments;
+mod attributes;
 mod audit;
 mod auth;
 mod bare;

@@ -30,7 +30,7 @@ pub(crate) fn fix(seconds: i64) -> Fix {
 }
 
 pub(crate) fn row(fix: Fix, freshness: Freshness) -> PositionRow {
-    PositionRow { fix, quarantine: None, freshness }
+    PositionRow { fix, quarantine: None, attributes: None, freshness }
 }
 
 pub(crate) fn write(rows: Vec<PositionRow>) -> VehicleWrite {

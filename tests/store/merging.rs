@@ -1,7 +1,9 @@
 //! Several reports of one fix are made one, whichever came first; only what changes is written.
 
+use waypost::domain::position::HistoryRequest;
+use waypost::store::position_history::list;
 use waypost_actors::fuel::Gauge;
-use waypost_actors::model::{Fix, FuelReading};
+use waypost_actors::model::{Attributes, Fix, FuelReading, NewAttributes};
 use waypost_actors::ports::{Counts, TrackStore};
 use waypost_actors::tracking::{Freshness, PositionRow, Quarantine, VehicleState};
 use waypost_test_support::{Engine, TestStore, for_each_engine};
@@ -10,6 +12,7 @@ use crate::fleet::{VEHICLE, at, batch, correcting, correction, fix, mark, marked
 
 for_each_engine!(
     the_outcome_does_not_depend_on_the_order,
+    what_reports_carry_is_merged_in_any_order_and_marks_nothing,
     only_what_changes_is_written,
     what_changes_the_judgement_marks_the_vehicle,
     what_changes_the_fuel_log_marks_the_vehicle,
@@ -74,6 +77,43 @@ async fn the_outcome_does_not_depend_on_the_order(store: TestStore) {
     for stored in slice.fixes {
         assert_eq!(stored.fix, Fix { recorded_at: stored.fix.recorded_at, ..expected });
     }
+}
+
+/// What reports of one fix carry.
+fn carried() -> [Option<Attributes>; 4] {
+    let of = |members: &[(&str, f64)]| {
+        let mut new = NewAttributes::default();
+        members.iter().for_each(|(name, value)| new.note(name, Some(*value)));
+        new.seal().expect("they fit")
+    };
+    [of(&[("a", 2.0), ("b", 1.0)]), of(&[("a", -2.0)]), None, of(&[("c", 7.5), ("b", 3.0)])]
+}
+
+async fn what_reports_carry_is_merged_in_any_order_and_marks_nothing(store: TestStore) {
+    let track = stand(&store).await;
+    let fresh: Vec<PositionRow> = (0..10).map(|second| row(fix(second), Freshness::Fresh)).collect();
+    track.commit(&batch(vec![write(fresh)])).await.expect("committed");
+    for (number, order) in ORDERS.iter().enumerate() {
+        // Fixes that came in order, and such as come only now: in one batch, and one after another.
+        for (place, is_one_batch) in [(0, true), (100, false)] {
+            let at = fix(place + number as i64);
+            let rows =
+                order.map(|index| PositionRow { attributes: carried()[index].clone(), ..row(at, RECHECK) });
+            if is_one_batch {
+                track.commit(&batch(vec![write(rows.to_vec())])).await.expect("committed");
+            } else {
+                for row in rows {
+                    track.commit(&batch(vec![write(vec![row])])).await.expect("committed");
+                }
+            }
+        }
+    }
+    assert_eq!(marked(&store).await, None);
+    let request = HistoryRequest { from: None, to: None, with_quarantined: false, is_newest_first: false };
+    let stored = list(&store.db, &track, VEHICLE, &request, None, 100).await.expect("read");
+    let carrying: Vec<_> = stored.iter().filter_map(|stored| stored.attributes.as_ref()).collect();
+    assert_eq!((stored.len(), carrying.len()), (15, 10));
+    assert!(carrying.iter().all(|carried| carried.as_json() == r#"{"a":-2,"b":1,"c":7.5}"#), "{carrying:?}");
 }
 
 /// From now on, every update of a position fails.
@@ -160,7 +200,7 @@ async fn a_fix_ahead_of_the_clock_never_counts(store: TestStore) {
     let ahead = PositionRow { quarantine: Some(Quarantine::Future), ..row(fix(500), Freshness::Fresh) };
     let rows = vec![row(fix(0), Freshness::Fresh), ahead.clone()];
     track.commit(&batch(vec![write(rows)])).await.expect("committed");
-    let again = PositionRow { freshness: RECHECK, ..ahead };
+    let again = PositionRow { freshness: RECHECK, ..ahead.clone() };
     let committed = track.commit(&batch(vec![write(vec![again])])).await.expect("committed");
     assert!(!committed[0].is_dirty());
     // Now that its time has come it is judged, and a correction must undo that.

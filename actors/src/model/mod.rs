@@ -4,6 +4,8 @@
 //! it reads no clock and draws no random number.
 
 mod analytics;
+mod attributes;
+mod attributes_by_fix;
 mod change;
 mod connection;
 mod event;
@@ -15,6 +17,10 @@ mod time;
 mod vehicle;
 
 pub use analytics::{Analytics, Motion};
+pub use attributes::{
+    AttributeProblem, AttributeValue, Attributes, MAX_ATTRIBUTE_BYTES, MAX_ATTRIBUTES, NewAttributes,
+};
+pub use attributes_by_fix::AttributesByFix;
 pub use change::{Change, ChangeKind, ChangedResource};
 pub use connection::{Connection, Silence};
 pub use event::{Cause, Event, EventFix, EventKind, EventStatus, Origin};

@@ -12,15 +12,17 @@ use super::record::Record;
 use super::state::VehicleState;
 use super::timeline::{apply, by_rank};
 use super::trips;
-use crate::model::{EventId, Fix, Timestamp};
+use crate::model::{Attributes, EventId, Fix, Timestamp};
 
 /// A stored fix.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StoredFix {
     /// The fix, merged from all reports of it.
     pub fix: Fix,
     /// Why it was not evaluated, if it was not.
     pub quarantine: Option<Quarantine>,
+    /// What its reports said beside it.
+    pub attributes: Option<Attributes>,
 }
 
 /// The input of one step of a correction; read in one snapshot.
@@ -70,11 +72,17 @@ impl Corrected {
     #[must_use]
     pub fn live(&self, live: &VehicleState) -> VehicleState {
         match (&self.present, self.correction.until) {
-            (Some(present), _) => VehicleState {
-                newest_stored: live.newest_stored,
-                future: live.future.clone(),
-                ..present.clone()
-            },
+            (Some(present), _) => {
+                let is_same = present.last.as_ref().map(key) == live.last.as_ref().map(key);
+                let known = live.attributes.as_ref().filter(|_| is_same);
+                VehicleState {
+                    newest_stored: live.newest_stored,
+                    future: live.future.clone(),
+                    // The slice was read before the newest reports came.
+                    attributes: known.or(present.attributes.as_ref()).cloned(),
+                    ..present.clone()
+                }
+            }
             (None, Some(until)) => {
                 let mut state = VehicleState { corrected_to: live.corrected_to.max(until), ..live.clone() };
                 if let Some(adjustment) = &self.correction.adjustment {
@@ -257,7 +265,10 @@ impl<'a> Evaluation<'a> {
     fn present(&self) -> VehicleState {
         let kept = self.effects.checkpoints.iter().chain(&self.slice.checkpoint);
         let corrected_to = kept.map(|checkpoint| checkpoint.at).max().unwrap_or(Timestamp::MIN);
-        VehicleState { corrected_to, ..self.state.clone() }
+        let newest = self.state.last.as_ref().map(key);
+        let stored = self.slice.fixes.iter().rfind(|stored| Some(key(&stored.fix)) == newest);
+        let attributes = stored.and_then(|stored| stored.attributes.clone());
+        VehicleState { attributes, corrected_to, ..self.state.clone() }
     }
 
     /// Ends in the middle: the state is kept, and the next slice begins with it.

@@ -4,7 +4,7 @@ use super::adjustment::Adjustment;
 use super::record::Record;
 use super::state::VehicleState;
 use crate::fuel::FuelRow;
-use crate::model::{EventId, Fix, GeofenceId, Origin, Timestamp, VehicleId, VisitId};
+use crate::model::{Attributes, EventId, Fix, GeofenceId, Origin, Timestamp, VehicleId, VisitId};
 
 words!(
     /// Why a stored fix is not evaluated.
@@ -46,6 +46,8 @@ pub struct PositionRow {
     pub fix: Fix,
     /// Set when it was not evaluated.
     pub quarantine: Option<Quarantine>,
+    /// What this report of it says beside where the vehicle is; judged by nobody.
+    pub attributes: Option<Attributes>,
     /// What is known of it so far.
     pub freshness: Freshness,
 }

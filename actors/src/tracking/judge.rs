@@ -56,6 +56,7 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     trips::follow(state, way.as_ref(), &fix, (stance, stood), context, effects);
     state.trail.follow(way.as_ref(), &fix, max_speed_kmh);
     state.last = Some(fix);
+    state.attributes = None;
     state.newest_entry = fix.recorded_at;
 }
 

@@ -7,6 +7,7 @@
 mod accept;
 mod adjustment;
 mod analytics;
+mod attributes;
 mod change;
 mod connection;
 mod context;
@@ -39,6 +40,7 @@ mod trips;
 pub use accept::{MAX_CLOCK_AHEAD_SECONDS, Refusal, Reported, accept};
 pub use adjustment::Adjustment;
 pub use analytics::Tally;
+pub use attributes::apply_with;
 pub use change::{catch_up, settle_change};
 pub use connection::ConnectionChange;
 pub use context::Context;

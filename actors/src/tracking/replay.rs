@@ -1,10 +1,10 @@
 //! Applies again what was applied before, to derive a state from an earlier one and the fixes since.
 
+use super::attributes::apply_with;
 use super::change::catch_up;
 use super::context::Context;
 use super::effects::{Effects, PositionRow};
 use super::state::VehicleState;
-use super::timeline::apply;
 use crate::model::Timestamp;
 
 /// What one step applied to a vehicle, and what it recorded.
@@ -33,7 +33,7 @@ pub fn replay(state: &mut VehicleState, applied: &Applied, context: &Context<'_>
     let context = Context { detected_at: applied.judged_at, ..*context };
     let mut effects = Effects::default();
     for row in &applied.rows {
-        apply(state, row.fix, &context, &mut effects);
+        apply_with(state, row.fix, row.attributes.as_ref(), &context, &mut effects);
     }
     catch_up(state, &context, &mut effects);
     effects.records.len() == applied.records && effects.rows == applied.rows

@@ -11,7 +11,9 @@ use super::motion::Trail;
 use super::standstill::Standstill;
 use crate::fuel::{Gauge, StayFuel};
 use crate::geofence::FenceTimeline;
-use crate::model::{Analytics, Cause, EventFix, EventId, Fix, GeofenceId, Place, Timestamp, VisitId};
+use crate::model::{
+    Analytics, Attributes, Cause, EventFix, EventId, Fix, GeofenceId, Place, Timestamp, VisitId,
+};
 
 /// Where and when a boundary was crossed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -144,6 +146,9 @@ pub struct Waypoint {
 pub struct VehicleState {
     /// The newest evaluated fix.
     pub last: Option<Fix>,
+    /// What the reports of `last` said beside it; influences no judgement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attributes: Option<Attributes>,
     /// A newer fix that implies an impossible speed; the next one decides about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspect: Option<Box<Fix>>,
@@ -197,6 +202,7 @@ impl Default for VehicleState {
     fn default() -> Self {
         Self {
             last: None,
+            attributes: None,
             suspect: None,
             newest_entry: Timestamp::MIN,
             newest_stored: Timestamp::MIN,
@@ -279,10 +285,10 @@ impl VehicleState {
     /// Whether everything that follows is judged alike from this state and from the other.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
-        // What was handed to the store or kept, and how far corrections have come, influences no judgement.
+        // What was handed to the store or kept, and how far corrections have come, influences no judgement, nor do attributes.
         let Self { newest_stored, corrected_to, unsaved, .. } = *self;
-        let future = self.future.clone();
-        *self == Self { newest_stored, future, corrected_to, unsaved, ..other.clone() }
+        let (future, attributes) = (self.future.clone(), self.attributes.clone());
+        *self == Self { attributes, newest_stored, future, corrected_to, unsaved, ..other.clone() }
     }
 
     /// The stay in a fence, if there is one.

@@ -80,7 +80,12 @@ fn repeat(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &m
     match merged {
         Merged::Same => effects.duplicates += 1,
         Merged::Unjudged if fuel::repeat(state, &before, &whole, context, effects) => {
-            effects.rows.push(PositionRow { fix, quarantine: None, freshness: Freshness::Repeat });
+            effects.rows.push(PositionRow {
+                fix,
+                quarantine: None,
+                attributes: None,
+                freshness: Freshness::Repeat,
+            });
         }
         // The store merges both in the same way, and marks the vehicle if that changes a record.
         Merged::Unjudged | Merged::Judged => store(state, fix, None, false, effects),
@@ -96,7 +101,7 @@ fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &
     advance(state, fix.recorded_at, context, effects);
     let own = effects.records.len();
     if state.out_since.take().is_some() {
-        (state.last, state.suspect) = (None, None);
+        (state.last, state.suspect, state.attributes) = (None, None, None);
         (state.trail, state.standstill) = (Trail::default(), None);
     }
     let limit = context.vehicle.limits.max_speed_kmh;
@@ -165,7 +170,7 @@ fn store(
     } else {
         state.newest_stored = state.newest_stored.max(fix.recorded_at);
     }
-    effects.rows.push(PositionRow { fix, quarantine, freshness });
+    effects.rows.push(PositionRow { fix, quarantine, attributes: None, freshness });
 }
 
 /// Whether a fix is certainly not stored yet: it is newer than everything stored, and none that was dated ahead lies there.

@@ -88,7 +88,8 @@ impl Ledger {
             if row.freshness == Freshness::Repeat {
                 self.wrong.push(format!("called a repetition and is not stored: {row:?}"));
             }
-            self.fixes.insert(key(&row.fix), StoredFix { fix: row.fix, quarantine: row.quarantine });
+            let PositionRow { fix, quarantine, ref attributes, .. } = *row;
+            self.fixes.insert(key(&fix), StoredFix { fix, quarantine, attributes: attributes.clone() });
             counts.stored += 1;
             if late {
                 self.dirty(mark);
@@ -96,6 +97,10 @@ impl Ledger {
             return;
         };
         counts.duplicates += 1;
+        if let Some(more) = &row.attributes {
+            let whole = stored.attributes.as_ref().map_or_else(|| more.clone(), |known| known.merge(more));
+            stored.attributes = Some(whole);
+        }
         if row.freshness == Freshness::Fresh {
             self.wrong.push(format!("called new and is stored: {row:?}"));
         }
@@ -189,10 +194,10 @@ impl Ledger {
             .fixes
             .values()
             .filter(|stored| stored.fix.recorded_at > after && stored.quarantine != Some(Quarantine::Future));
-        let behind: Vec<StoredFix> = behind.copied().collect();
+        let behind: Vec<StoredFix> = behind.cloned().collect();
         let last = behind.get(limit.max(1) - 1).map_or(Timestamp::MAX, |stored| stored.fix.recorded_at);
         let fixes: Vec<StoredFix> =
-            behind.iter().filter(|stored| stored.fix.recorded_at <= last).copied().collect();
+            behind.iter().filter(|stored| stored.fix.recorded_at <= last).cloned().collect();
         let is_last = fixes.len() == behind.len();
         let reach = if is_last { Timestamp::MAX } else { last };
         let kept = |(at, state): (&Timestamp, &VehicleState)| Checkpoint { at: *at, state: state.clone() };

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::carried::is_secret;
 use super::json::as_text;
 use super::multipart;
 use super::parsed::Request;
@@ -50,6 +51,12 @@ impl<'a> Fields<'a> {
     pub(super) fn has(&self, names: &[&str]) -> Option<&str> {
         let known = |name: &&str| names.iter().any(|wanted| wanted.eq_ignore_ascii_case(name));
         self.0.iter().map(|(name, _)| &**name).find(known)
+    }
+
+    /// Names and values that are not among these, and whose names may be no credential's.
+    pub(super) fn others<'f>(&'f self, known: &'f [&str]) -> impl Iterator<Item = (&'f str, &'f str)> {
+        let pairs = self.0.iter().map(|(name, value)| (&**name, &**value));
+        pairs.filter(|(name, value)| !known.contains(name) && !value.is_empty() && !is_secret(name))
     }
 
     /// Whether it says nothing but who sends.

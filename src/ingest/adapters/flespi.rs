@@ -5,9 +5,12 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use waypost_actors::model::{AttributeValue, NewAttributes};
 use waypost_actors::tracking::Reported;
 
 use super::adapter::Adapter;
+use super::carried::{in_a_row, note_others};
 use super::parsed::{Message, Parsed, Request, Words, bad};
 use super::shape::Shape;
 use super::{instant, json};
@@ -55,8 +58,62 @@ fn parse(request: &Request) -> Result<Parsed<'_>, BadFrame> {
     Ok(parsed)
 }
 
+/// Names of flespi's that have another here.
+const RENAMED: [(&str, &str); 10] = [
+    ("battery.level", "batteryPercent"),
+    ("external.powersource.voltage", "externalVolts"),
+    ("position.satellites", "satellites"),
+    ("position.hdop", "hdop"),
+    ("engine.rpm", "engineRpm"),
+    ("engine.coolant.temperature", "coolantCelsius"),
+    ("alarm.type", "alarm"),
+    ("ibutton.code", "driverCard"),
+    ("rfid.code", "driverCard"),
+    ("battery.voltage", "batteryVolts"),
+];
+/// What says who sends by which way, or is read as a member of the fix.
+const NOT_KEPT: [&str; 9] = [
+    "ident",
+    "timestamp",
+    "position.",
+    "channel.",
+    "device.",
+    "protocol.",
+    "server.",
+    "vehicle.mileage",
+    "peer",
+];
+const TEMPERATURES: [&str; 4] =
+    ["sensor.temperature.1", "sensor.temperature.2", "sensor.temperature.3", "sensor.temperature.4"];
+const INPUTS: [&str; 4] = ["din.1", "din.2", "din.3", "din.4"];
+
+fn carried(sent: &Map<String, Value>) -> NewAttributes {
+    let mut carried = NewAttributes::default();
+    for (name, ours) in RENAMED {
+        match sent.get(name) {
+            Some(Value::Number(number)) => carried.note(ours, number.as_f64()),
+            Some(Value::String(text)) => carried.note(ours, Some(text.as_str())),
+            _ => {}
+        }
+    }
+    let temperatures = in_a_row(&TEMPERATURES, |name| sent.get(name)?.as_f64());
+    carried.note("temperatureCelsius", Some(AttributeValue::Numbers(temperatures)));
+    let inputs = in_a_row(&INPUTS, |name| sent.get(name)?.as_bool());
+    carried.note("inputs", Some(AttributeValue::Flags(inputs)));
+    let is_read = |name: &str| {
+        NOT_KEPT.iter().any(|part| name.starts_with(part))
+            || name == "engine.ignition.status"
+            || RENAMED.iter().any(|(known, _)| *known == name)
+            || TEMPERATURES.contains(&name)
+            || INPUTS.contains(&name)
+    };
+    note_others(&mut carried, sent, is_read);
+    carried
+}
+
 fn message(sent: &str) -> Result<Message<'static>, BadItem> {
-    let sent: Sent = serde_json::from_str(sent).map_err(|error| bad(error.to_string()))?;
+    let all = sent;
+    let sent: Sent = serde_json::from_str(all).map_err(|error| bad(error.to_string()))?;
     let tracker = sent.ident.map(Cow::Owned);
     let (Some(latitude), Some(longitude)) = (sent.latitude, sent.longitude) else {
         return Ok(Message::Contact(tracker));
@@ -74,6 +131,26 @@ fn message(sent: &str) -> Result<Message<'static>, BadItem> {
         ignition: sent.ignition,
         ..Reported::default()
     };
+    let carried = carried(&serde_json::from_str(all).unwrap_or_default());
     let recorded_at = sent.timestamp.map_or_else(|| Err("timestamp is missing".to_owned()), instant::number);
-    Ok(Message::Position(Box::new(Item { seq: None, tracker, recorded_at, reported })))
+    Ok(Message::Position(Box::new(Item::of(tracker, recorded_at, reported, carried))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_parameters_are_kept_by_our_names_or_their_own() {
+        let request = Request::of(
+            r#"[{"ident":"605630","timestamp":1506956075,"position.latitude":53.9,"position.longitude":27.4,"position.satellites":10,
+                "position.valid":true,"battery.level":87,"external.powersource.voltage":13.8,"din.1":true,"din.2":false,
+                "sensor.temperature.1":-4.5,"ibutton.code":"01AB","gsm.signal.level":60,"channel.id":7,"engine.ignition.status":true}]"#,
+        );
+        let item = parse(&request).unwrap().into_owned().items.remove(0).unwrap();
+        assert_eq!(
+            item.attributes.unwrap().as_json(),
+            r#"{"batteryPercent":87,"driverCard":"01AB","externalVolts":13.8,"gsm.signal.level":60,"inputs":[true,false],"satellites":10,"temperatureCelsius":[-4.5]}"#
+        );
+    }
 }

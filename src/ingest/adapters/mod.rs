@@ -4,6 +4,7 @@
 //! Adding one is a file, a line in [`ADAPTERS`], and recorded requests in `tests/fixtures/inputs`.
 
 mod adapter;
+mod carried;
 mod fields;
 mod flespi;
 mod instant;

@@ -7,9 +7,11 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use waypost_actors::model::NewAttributes;
 use waypost_actors::tracking::Reported;
 
 use super::adapter::Adapter;
+use super::carried::{alarm, percent_of_level, plain};
 use super::fields::Fields;
 use super::parsed::{Message, Parsed, Request, Words, bad};
 use super::units::{KMH_PER_KNOT, KMH_PER_METER_PER_SECOND, accuracy_meters};
@@ -22,6 +24,58 @@ const SPEEDS_WITH_UNIT: [&str; 3] = ["speed_kmh", "speed_ms", "vel"];
 
 pub(super) const ADAPTER: Adapter =
     Adapter { name: "osmand", body_bytes: 256 * 1024, is_meant: |_, _| true, parse, kept: |_| Words::NONE };
+
+/// Names that are read, or that are no attributes.
+const READ: [&str; 48] = [
+    "id",
+    "deviceid",
+    "device_id",
+    "valid",
+    "timestamp",
+    "tst",
+    "time",
+    "location",
+    "lat",
+    "lon",
+    "latitude",
+    "longitude",
+    "loc",
+    "long",
+    "gprmc",
+    "speed",
+    "speed_kmh",
+    "speed_ms",
+    "vel",
+    "bearing",
+    "heading",
+    "bear",
+    "altitude",
+    "alt",
+    "accuracy",
+    "acc",
+    "ignition",
+    "batt",
+    "battery",
+    "bat",
+    "charge",
+    "sat",
+    "satellites",
+    "hdop",
+    "alarm",
+    "driverUniqueId",
+    "rpm",
+    "power",
+    "notificationToken",
+    "cell",
+    "wifi",
+    "token",
+    "u",
+    "d",
+    "tid",
+    "useragent",
+    "_type",
+    "bs",
+];
 
 /// Names of positions in forms that are not read: with one of them, a report without `lat` is no heartbeat.
 const OTHER_POSITIONS: [&str; 7] = ["gprmc", "loc", "lat", "lon", "long", "latitude", "longitude"];
@@ -83,7 +137,24 @@ fn of_fields(fields: &Fields<'_>, request: &Request) -> Result<Message<'static>,
         ignition: fields.get(&["ignition"]).and_then(|ignition| ignition.parse().ok()),
         ..Reported::default()
     };
-    Ok(Message::Position(Box::new(Item { seq: None, tracker: name, recorded_at, reported })))
+    Ok(Message::Position(Box::new(Item::of(name, recorded_at, reported, carried(fields)))))
+}
+
+/// What a form says beside the position; of other names, all that are said to be no part of it.
+fn carried(fields: &Fields<'_>) -> NewAttributes {
+    let mut carried = NewAttributes::default();
+    carried.note("batteryPercent", fields.number(&["batt", "battery", "bat"]));
+    carried.note("charging", fields.get(&["charge"]).and_then(|charge| charge.parse::<bool>().ok()));
+    carried.note("satellites", fields.number(&["sat", "satellites"]));
+    carried.note("hdop", fields.number(&["hdop"]));
+    carried.note("alarm", fields.get(&["alarm"]).map(alarm));
+    carried.note("driverCard", fields.get(&["driverUniqueId"]));
+    carried.note("engineRpm", fields.number(&["rpm"]));
+    carried.note("externalVolts", fields.number(&["power"]));
+    for (name, value) in fields.others(&READ) {
+        carried.note(name, Some(plain(value)));
+    }
+    carried
 }
 
 /// Latitude and longitude; `None` if there is no word of them.
@@ -124,9 +195,19 @@ struct Client9 {
 
 #[derive(Deserialize)]
 struct Location {
+    battery: Option<Battery>,
     #[serde(default, deserialize_with = "json::text")]
     timestamp: Option<String>,
     coords: Option<Coordinates>,
+}
+
+#[derive(Deserialize)]
+struct Battery {
+    /// 0 to 1; −1 where it is not known.
+    #[serde(default, deserialize_with = "json::number")]
+    level: Option<f64>,
+    #[serde(default, deserialize_with = "json::flag")]
+    is_charging: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -160,8 +241,13 @@ fn of_client_9(sent: Client9) -> Result<Message<'static>, BadItem> {
         accuracy_meters: accuracy_meters(coordinates.accuracy),
         ..Reported::default()
     };
+    let mut carried = NewAttributes::default();
+    if let Some(battery) = sent.location.battery {
+        carried.note("batteryPercent", percent_of_level(battery.level));
+        carried.note("charging", battery.is_charging);
+    }
     let recorded_at = instant::text(sent.location.timestamp.as_deref().unwrap_or_default());
-    Ok(Message::Position(Box::new(Item { seq: None, tracker, recorded_at, reported })))
+    Ok(Message::Position(Box::new(Item::of(tracker, recorded_at, reported, carried))))
 }
 
 #[cfg(test)]
@@ -190,6 +276,25 @@ mod tests {
             let read = read(&format!("lat=1&lon=2&{query}"), "").unwrap().unwrap();
             assert_eq!(read.speed_kmh, kmh, "{query}");
         }
+    }
+
+    #[test]
+    fn what_else_is_said_is_kept_but_no_credential() {
+        let of = |query: &str, body: &'static str| {
+            let request = Request { query: query.to_owned(), ..Request::of(body) };
+            let item = parse(&request).unwrap().items.remove(0).unwrap();
+            item.attributes.map(|carried| carried.as_json().to_owned())
+        };
+        assert_eq!(
+            of("id=1&lat=1&lon=2&batt=87.0&charge=true&alarm=sos&sat=9&rpm=933&fuel=24&door=open&api_key=x&a%20b=1", "").as_deref(),
+            Some(
+                r#"{"alarm":"sos","batteryPercent":87,"charging":true,"door":"open","engineRpm":933,"fuel":24,"satellites":9}"#
+            )
+        );
+        assert_eq!(of("lat=1&lon=2&speed=3", ""), None);
+        let client_9 = r#"{"location":{"timestamp":"2025-06-15T13:45:12.862Z","coords":{"latitude":37.4,"longitude":-122},
+            "battery":{"level":0.5,"is_charging":false}},"device_id":"4"}"#;
+        assert_eq!(of("", client_9).as_deref(), Some(r#"{"batteryPercent":50,"charging":false}"#));
     }
 
     #[test]

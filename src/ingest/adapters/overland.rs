@@ -4,9 +4,11 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::Value;
+use waypost_actors::model::NewAttributes;
 use waypost_actors::tracking::Reported;
 
 use super::adapter::Adapter;
+use super::carried::percent_of_level;
 use super::parsed::{Message, Parsed, Request, Words, bad};
 use super::shape::Shape;
 use super::units::{KMH_PER_METER_PER_SECOND, accuracy_meters};
@@ -62,6 +64,11 @@ struct Properties {
     vertical_accuracy: Option<f64>,
     #[serde(default, deserialize_with = "json::number")]
     horizontal_accuracy: Option<f64>,
+    /// 0 to 1; −1 where it is not known.
+    #[serde(default, deserialize_with = "json::number")]
+    battery_level: Option<f64>,
+    #[serde(default, deserialize_with = "json::text")]
+    battery_state: Option<String>,
 }
 
 fn parse(request: &Request) -> Result<Parsed<'_>, BadFrame> {
@@ -92,8 +99,12 @@ fn message(feature: &str) -> Result<Message<'static>, BadItem> {
         accuracy_meters: accuracy_meters(sent.horizontal_accuracy),
         ..Reported::default()
     };
+    let mut carried = NewAttributes::default();
+    carried.note("batteryPercent", percent_of_level(sent.battery_level));
+    let state = sent.battery_state.as_deref().filter(|state| *state != "unknown");
+    carried.note("charging", state.map(|state| state == "charging" || state == "full"));
     let recorded_at = instant::text(sent.timestamp.as_deref().unwrap_or_default());
-    Ok(Message::Position(Box::new(Item { seq: None, tracker, recorded_at, reported })))
+    Ok(Message::Position(Box::new(Item::of(tracker, recorded_at, reported, carried))))
 }
 
 #[cfg(test)]
@@ -105,7 +116,7 @@ mod tests {
         let request = Request::of(
             r#"{"locations":[
                 {"geometry":{"coordinates":[-122.03,37.33]},"properties":{"timestamp":"2015-10-01T08:00:00-0700","altitude":0,
-                 "speed":4,"course":-1,"horizontal_accuracy":30,"vertical_accuracy":-1,"device_id":"bus7"}},
+                 "speed":4,"course":-1,"horizontal_accuracy":30,"vertical_accuracy":-1,"battery_state":"charging","battery_level":0.8,"device_id":"bus7"}},
                 {"geometry":{"coordinates":[1]},"properties":{}},
                 7,
                 {"geometry":null,"properties":{"action":"visit","device_id":"bus7"}},
@@ -115,6 +126,8 @@ mod tests {
         assert_eq!((parsed.items.len(), parsed.contacts.len()), (3, 2));
         let item = parsed.items[0].as_ref().unwrap();
         assert_eq!(item.recorded_at.as_ref().unwrap().to_string(), "2015-10-01T15:00:00.000Z");
+        let carried = item.attributes.as_ref().map(|carried| carried.as_json());
+        assert_eq!(carried, Some(r#"{"batteryPercent":80,"charging":true}"#));
         let reported = item.reported;
         assert_eq!((reported.latitude, reported.longitude), (37.33, -122.03));
         assert_eq!((reported.speed_kmh, reported.altitude_meters), (Some(14.4), None));

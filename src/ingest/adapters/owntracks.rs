@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use waypost_actors::model::NewAttributes;
 use waypost_actors::tracking::Reported;
 
 use super::adapter::Adapter;
@@ -53,6 +54,18 @@ struct Sent<'a> {
     odometer: Option<f64>,
     #[serde(default, deserialize_with = "json::flag")]
     ign: Option<bool>,
+    #[serde(default, deserialize_with = "json::number")]
+    batt: Option<f64>,
+    /// 1 unplugged, 2 charging, 3 full; 0 is not known.
+    #[serde(default, deserialize_with = "json::number")]
+    bs: Option<f64>,
+    #[serde(default, deserialize_with = "json::number")]
+    rpm: Option<f64>,
+    /// Volts of the vehicle, and of the device's own battery.
+    #[serde(default, deserialize_with = "json::number")]
+    uext: Option<f64>,
+    #[serde(default, deserialize_with = "json::number")]
+    ubatt: Option<f64>,
 }
 
 /// An empty body is one of its messages.
@@ -97,8 +110,14 @@ fn message<'a>(request: &'a Request, sent: Sent<'_>) -> Result<Message<'a>, BadI
         ignition: sent.ign,
         ..Reported::default()
     };
+    let mut carried = NewAttributes::default();
+    carried.note("batteryPercent", sent.batt);
+    carried.note("charging", sent.bs.filter(|state| *state > 0.0).map(|state| state >= 2.0));
+    carried.note("engineRpm", sent.rpm);
+    carried.note("externalVolts", sent.uext);
+    carried.note("batteryVolts", sent.ubatt);
     let recorded_at = sent.tst.map_or_else(|| Err("tst is missing".to_owned()), instant::number);
-    Ok(Message::Position(Box::new(Item { seq: None, tracker, recorded_at, reported })))
+    Ok(Message::Position(Box::new(Item::of(tracker, recorded_at, reported, carried))))
 }
 
 /// The device, by what the Recorder goes by: headers, query, topic; else the two letters of `tid`.
@@ -133,6 +152,22 @@ mod tests {
         assert_eq!(name(Request { query: "u=bob&d=old".to_owned(), ..Request::of(body) }), "bob/old");
         assert_eq!(name(Request::of(body)), "jane/phone");
         assert_eq!(name(Request::of(made_up)), "JJ");
+    }
+
+    #[test]
+    fn the_battery_is_kept() {
+        let of = |more: &str| {
+            let body = format!(r#"{{"_type":"location","lat":1,"lon":2,"tst":1795334400{more}}}"#);
+            let item = parse(&Request::of(body.leak())).unwrap().into_owned().items.remove(0).unwrap();
+            item.attributes.map(|carried| carried.as_json().to_owned())
+        };
+        assert_eq!(of(r#","batt":87,"bs":1"#).as_deref(), Some(r#"{"batteryPercent":87,"charging":false}"#));
+        assert_eq!(
+            of(r#","uext":13.8,"rpm":900"#).as_deref(),
+            Some(r#"{"engineRpm":900,"externalVolts":13.8}"#)
+        );
+        // −1 and the like are no battery.
+        assert_eq!(of(r#","batt":-1,"bs":0"#), None);
     }
 
     #[test]

@@ -114,6 +114,8 @@ impl<'a> Parsed<'a> {
             tracker: name(item.tracker),
             recorded_at: item.recorded_at,
             reported: item.reported,
+            attributes: item.attributes,
+            left_out: item.left_out,
         };
         Parsed {
             items: self.items.into_iter().map(|read| read.map(item)).collect(),

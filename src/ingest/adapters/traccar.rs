@@ -5,10 +5,12 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use waypost_actors::model::FuelReading;
+use serde_json::{Map, Value};
+use waypost_actors::model::{AttributeValue, FuelReading, NewAttributes};
 use waypost_actors::tracking::Reported;
 
 use super::adapter::Adapter;
+use super::carried::{alarm, in_a_row, note_others};
 use super::parsed::{Message, Parsed, Request, Words, bad};
 use super::shape::Shape;
 use super::units::{KMH_PER_KNOT, accuracy_meters};
@@ -61,23 +63,70 @@ struct Position {
     #[serde(default, deserialize_with = "json::number")]
     accuracy: Option<f64>,
     #[serde(default)]
-    attributes: Attributes,
+    attributes: Map<String, Value>,
 }
 
-/// Metres, per cent, litres.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Attributes {
-    #[serde(deserialize_with = "json::number")]
-    odometer: Option<f64>,
-    #[serde(deserialize_with = "json::flag")]
-    ignition: Option<bool>,
-    #[serde(deserialize_with = "json::number")]
-    fuel_level: Option<f64>,
-    #[serde(deserialize_with = "json::number")]
-    fuel: Option<f64>,
-    #[serde(deserialize_with = "json::number")]
-    fuel_used: Option<f64>,
+/// Names that are read, or that say nothing of the vehicle.
+const READ: [&str; 22] = [
+    "odometer",
+    "ignition",
+    "fuelLevel",
+    "fuel",
+    "fuelUsed",
+    "batteryLevel",
+    "power",
+    "battery",
+    "charge",
+    "sat",
+    "hdop",
+    "alarm",
+    "driverUniqueId",
+    "rpm",
+    "coolantTemp",
+    "distance",
+    "raw",
+    "temp1",
+    "temp2",
+    "temp3",
+    "temp4",
+    "priority",
+];
+
+/// What devices say beside a position: metres, per cent, litres, volts.
+struct Said<'a>(&'a Map<String, Value>);
+
+impl Said<'_> {
+    fn number(&self, name: &str) -> Option<f64> {
+        let number = match self.0.get(name)? {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
+        };
+        number.filter(|number| number.is_finite())
+    }
+
+    fn flag(&self, name: &str) -> Option<bool> {
+        self.0.get(name)?.as_bool()
+    }
+
+    fn carried(&self) -> NewAttributes {
+        let text = |name: &str| self.0.get(name).and_then(json::as_text);
+        let mut carried = NewAttributes::default();
+        carried.note("batteryPercent", self.number("batteryLevel"));
+        carried.note("charging", self.flag("charge"));
+        carried.note("externalVolts", self.number("power"));
+        carried.note("batteryVolts", self.number("battery"));
+        carried.note("satellites", self.number("sat"));
+        carried.note("hdop", self.number("hdop"));
+        carried.note("alarm", text("alarm").as_deref().map(alarm));
+        carried.note("driverCard", text("driverUniqueId").as_deref());
+        carried.note("engineRpm", self.number("rpm"));
+        carried.note("coolantCelsius", self.number("coolantTemp"));
+        let temperatures = in_a_row(&["temp1", "temp2", "temp3", "temp4"], |name| self.number(name));
+        carried.note("temperatureCelsius", Some(AttributeValue::Numbers(temperatures)));
+        note_others(&mut carried, self.0, |name| READ.contains(&name));
+        carried
+    }
 }
 
 fn parse(request: &Request) -> Result<Parsed<'_>, BadFrame> {
@@ -91,7 +140,8 @@ fn message(sent: Forwarded) -> Result<Message<'static>, BadItem> {
     let (Some(latitude), Some(longitude)) = (position.latitude, position.longitude) else {
         return Err(bad("position lacks latitude or longitude"));
     };
-    let said = position.attributes;
+    let said = Said(&position.attributes);
+    let (level, carried) = (said.number("fuelLevel"), said.carried());
     let reported = Reported {
         latitude,
         longitude,
@@ -99,13 +149,13 @@ fn message(sent: Forwarded) -> Result<Message<'static>, BadItem> {
         heading_degrees: position.course,
         altitude_meters: position.altitude,
         accuracy_meters: accuracy_meters(position.accuracy),
-        odometer_km: said.odometer.map(|meters| meters / METERS_PER_KILOMETER),
-        ignition: said.ignition,
-        fuel: said.fuel_level.map(FuelReading::Percent).or_else(|| said.fuel.map(FuelReading::Liters)),
-        fuel_cumulative: said.fuel_used,
+        odometer_km: said.number("odometer").map(|meters| meters / METERS_PER_KILOMETER),
+        ignition: said.flag("ignition"),
+        fuel: level.map(FuelReading::Percent).or_else(|| said.number("fuel").map(FuelReading::Liters)),
+        fuel_cumulative: said.number("fuelUsed"),
     };
     let recorded_at = instant::text(position.fix_time.as_deref().unwrap_or_default());
-    Ok(Message::Position(Box::new(Item { seq: None, tracker, recorded_at, reported })))
+    Ok(Message::Position(Box::new(Item::of(tracker, recorded_at, reported, carried))))
 }
 
 #[cfg(test)]
@@ -114,7 +164,8 @@ mod tests {
 
     const FORWARDED: &str = r#"{"position":{"id":7,"protocol":"h02","fixTime":"2026-11-22T08:00:00.000+00:00","outdated":false,
         "valid":true,"latitude":48.1,"longitude":11.5,"altitude":519.0,"speed":10.0,"course":271.0,"accuracy":0.0,
-        "attributes":{"odometer":2656224.0,"ignition":true,"fuelLevel":40,"fuelUsed":12.5,"batteryLevel":87}},
+        "attributes":{"odometer":2656224.0,"ignition":true,"fuelLevel":40,"fuelUsed":12.5,"batteryLevel":87,"power":13.8,
+        "alarm":"tampering,general","driverUniqueId":"01AB","io239":1,"motion":true,"totalDistance":12.5}},
         "device":{"id":3,"uniqueId":"864717003283581","attributes":{}}}"#;
 
     #[test]
@@ -133,6 +184,10 @@ mod tests {
             fuel: Some(FuelReading::Percent(40.0)),
             fuel_cumulative: Some(12.5),
         };
+        assert_eq!(
+            item.attributes.as_ref().unwrap().as_json(),
+            r#"{"alarm":"tamper","batteryPercent":87,"driverCard":"01AB","externalVolts":13.8,"io239":1,"motion":true,"totalDistance":12.5}"#
+        );
         assert_eq!((item.reported, item.tracker.as_deref()), (expected, Some("864717003283581")));
     }
 

@@ -1,6 +1,7 @@
 //! μlogger (Android): a form to `client/index.php`, which signs in, makes a track, then adds positions to it. Speeds are
 //! m/s. Whoever signs in is known by the token in the path; user and password are not looked at.
 
+use waypost_actors::model::NewAttributes;
 use waypost_actors::tracking::Reported;
 
 use super::adapter::Adapter;
@@ -56,7 +57,7 @@ fn message(fields: &Fields<'_>) -> Result<Message<'static>, BadItem> {
         ..Reported::default()
     };
     let recorded_at = instant::text(fields.get(&["time"]).unwrap_or_default());
-    Ok(Message::Position(Box::new(Item { seq: None, tracker: None, recorded_at, reported })))
+    Ok(Message::Position(Box::new(Item::of(None, recorded_at, reported, NewAttributes::default()))))
 }
 
 /// Tracks are not kept apart, so that each is the first one.

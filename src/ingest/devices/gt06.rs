@@ -4,7 +4,7 @@
 //! Without bit 12 of the flags there is no fix. The device forgets a position when it has sent it, so the protocol
 //! promises nothing for one that is lost on its way.
 
-use waypost_actors::model::Timestamp;
+use waypost_actors::model::{NewAttributes, Timestamp};
 use waypost_actors::tracking::Reported;
 
 use super::message::{Dialect, Message, Step, instant, item, name};
@@ -119,7 +119,9 @@ impl Gt06 {
         let [month, day, hour, minute, second] = [1, 2, 3, 4, 5].map(|at| fix[at].cast_signed());
         let local = instant((2000 + i16::from(fix[0]), month, day), (hour, minute, second));
         let at = local.map(|local| local.plus_seconds(-60.0 * f64::from(self.zone_minutes)));
-        Some(item(at, reported))
+        let mut carried = NewAttributes::default();
+        carried.note("satellites", Some(f64::from(fix[6] & 0x0f)));
+        Some(item(at, reported, carried))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Units: knots, degrees and minutes, UTC. Only `A` (or a coding scheme's number) in the place of the validity is a
 //! fix. The text form `V1` and cell reports are answered; the device forgets a position when it has sent it.
 
-use waypost_actors::model::Timestamp;
+use waypost_actors::model::{NewAttributes, Timestamp};
 use waypost_actors::tracking::Reported;
 
 use super::message::{Dialect, Message, Step, instant, item, name};
@@ -103,7 +103,8 @@ fn text_position(fields: &[&str]) -> Option<Result<Item<'static>, BadItem>> {
     let status = after.get(date_at + 2).filter(|field| field.len() == 8);
     let status = status.and_then(|field| u32::from_str_radix(field, 16).ok());
     let recorded_at = instant((2000 + i16::from(date.2), date.1, date.0), time);
-    Some(item(recorded_at, reported((latitude, longitude), number(speed), number(after[0]), status)))
+    let reported = reported((latitude, longitude), number(speed), number(after[0]), status);
+    Some(item(recorded_at, reported, NewAttributes::default()))
 }
 
 fn reported(place: (f64, f64), knots: Option<f64>, heading: Option<f64>, status: Option<u32>) -> Reported {
@@ -188,10 +189,8 @@ fn binary_message(bytes: &[u8]) -> Option<Message> {
     let mut message = Message { device: name(&hex[2..12]), ..Message::default() };
     if flags & 2 != 0 {
         let recorded_at = instant((2000 + i16::from(date.2), date.1, date.0), time);
-        message.items.push(item(
-            recorded_at,
-            reported((latitude, longitude), Some(knots), Some(heading), Some(status)),
-        ));
+        let reported = reported((latitude, longitude), Some(knots), Some(heading), Some(status));
+        message.items.push(item(recorded_at, reported, NewAttributes::default()));
     }
     Some(message)
 }

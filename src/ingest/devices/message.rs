@@ -1,6 +1,6 @@
 //! What a protocol makes of bytes, and how devices write names and instants.
 
-use waypost_actors::model::Timestamp;
+use waypost_actors::model::{NewAttributes, Timestamp};
 use waypost_actors::tracking::Reported;
 
 use crate::ingest::decode::{BadItem, Item};
@@ -50,8 +50,9 @@ pub(super) trait Dialect {
 pub(super) fn item(
     recorded_at: Result<Timestamp, String>,
     reported: Reported,
+    carried: NewAttributes,
 ) -> Result<Item<'static>, BadItem> {
-    Ok(Item { seq: None, tracker: None, recorded_at, reported })
+    Ok(Item::of(None, recorded_at, reported, carried))
 }
 
 /// An instant of UTC from the numbers of a calendar and a clock, as devices send them.

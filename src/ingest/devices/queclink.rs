@@ -4,7 +4,7 @@
 //! model; each is known by its shape: accuracy (HDOP, 0 without a fix), speed, course, altitude, longitude, latitude,
 //! time. The answer names the report's number; a device that is set to wait for it sends again without it.
 
-use waypost_actors::model::Timestamp;
+use waypost_actors::model::{NewAttributes, Timestamp};
 use waypost_actors::tracking::Reported;
 
 use super::message::{Dialect, Message, Step, instant, item, name};
@@ -98,7 +98,9 @@ fn position(fields: &[&str], ignition: Option<bool>) -> Option<Result<Item<'stat
         ignition,
         ..Reported::default()
     };
-    Some(item(recorded_at, reported))
+    let mut carried = NewAttributes::default();
+    carried.note("hdop", number(hdop));
+    Some(item(recorded_at, reported, carried))
 }
 
 /// Degrees, always written with six places.

@@ -9,7 +9,7 @@ use nom_teltonika::decoder::{
 };
 use nom_teltonika::encoder::{encode_avl_ack, encode_avl_nack, encode_imei_approval, encode_udp_ack};
 use nom_teltonika::protocol::{AvlPacketView, AvlRecordView, DatagramIds, FrameView, IoValueView};
-use waypost_actors::model::{FuelReading, Timestamp};
+use waypost_actors::model::{AttributeValue, FuelReading, NewAttributes, Timestamp};
 use waypost_actors::tracking::Reported;
 
 use super::message::{Dialect, MAX_NAME, Message, Step, item, name};
@@ -110,12 +110,28 @@ fn position(record: AvlRecordView<'_>) -> Result<Item<'static>, BadItem> {
         altitude_meters: Some(f64::from(gps.altitude_meters.cast_signed())),
         ..Reported::default()
     };
+    let mut carried = NewAttributes::default();
+    carried.note("satellites", Some(f64::from(gps.satellites)));
+    let (mut inputs, mut temperatures) = (Vec::new(), Vec::new());
     for element in record.io_elements() {
-        read_io(&mut reported, u16::from(element.id()), element.value());
+        let (id, value) = (u16::from(element.id()), element.value());
+        read_io(&mut reported, id, value);
+        carry_io(&mut carried, id, value);
+        match (id, value) {
+            // The first, second and third one, in their order.
+            (1..=3, IoValueView::U8(on)) if usize::from(id) == inputs.len() + 1 => inputs.push(on > 0),
+            (72..=75, IoValueView::U32(tenths)) if usize::from(id) == temperatures.len() + 72 => {
+                temperatures.extend(dallas_celsius(tenths));
+            }
+            _ => {}
+        }
     }
+    carried.note("inputs", Some(AttributeValue::Flags(inputs)));
+    carried.note("temperatureCelsius", Some(AttributeValue::Numbers(temperatures)));
     item(
         recorded_at.ok_or_else(|| format!("recordedAt {millis} is out of range: milliseconds since 1970")),
         reported,
+        carried,
     )
 }
 
@@ -132,6 +148,35 @@ fn read_io(reported: &mut Reported, id: u16, value: IoValueView<'_>) {
         }
         _ => {}
     }
+}
+
+/// Millivolts, tenths, numbers of cards; of several alarms of a record the first.
+fn carry_io(carried: &mut NewAttributes, id: u16, value: IoValueView<'_>) {
+    let alarm = |word: &'static str, on: u8| (on > 0).then_some(word);
+    match (id, value) {
+        (66, IoValueView::U16(millivolts)) => {
+            carried.note("externalVolts", Some(f64::from(millivolts) / 1e3));
+        }
+        (67, IoValueView::U16(millivolts)) => carried.note("batteryVolts", Some(f64::from(millivolts) / 1e3)),
+        (113, IoValueView::U8(percent)) => carried.note("batteryPercent", Some(f64::from(percent))),
+        (182, IoValueView::U16(tenths)) => carried.note("hdop", Some(f64::from(tenths) / 10.0)),
+        // 0 says that no card is there.
+        (78, IoValueView::U64(card)) if card > 0 => {
+            carried.note("driverCard", Some(format!("{card:016X}").as_str()));
+        }
+        (236, IoValueView::U8(on)) => carried.note("alarm", alarm("general", on)),
+        (246, IoValueView::U8(on)) => carried.note("alarm", alarm("tow", on)),
+        (247, IoValueView::U8(on)) => carried.note("alarm", alarm("accident", on)),
+        (249, IoValueView::U8(on)) => carried.note("alarm", alarm("jamming", on)),
+        (252, IoValueView::U8(on)) => carried.note("alarm", alarm("powerCut", on)),
+        _ => {}
+    }
+}
+
+/// Tenths of a degree in two's complement; the sensor is not ready or broken where it says 85 °C or from 200 °C on.
+fn dallas_celsius(tenths: u32) -> Option<f64> {
+    let celsius = f64::from(tenths.cast_signed()) / 10.0;
+    (celsius != 85.0 && celsius < 200.0).then_some(celsius)
 }
 
 /// A datagram of records, with all that its answer needs.

@@ -96,7 +96,7 @@ impl Track {
         }
         let unchunked = |vehicle| {
             let mut fixes = self.tails.of(vehicle)?;
-            fixes.extend(fresh.get(&vehicle).into_iter().flatten());
+            fixes.extend(fresh.get(&vehicle).into_iter().flatten().cloned());
             Ok(fixes)
         };
         let stored = store_positions(tx, writes, &unchunked).await?;

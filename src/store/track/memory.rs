@@ -56,6 +56,7 @@ mod tests {
     use waypost_actors::tracking::VehicleState;
 
     use super::*;
+    use crate::store::packed_chunk::ChunkFix;
     use crate::store::state_row::{Left, MarkChange};
 
     const VEHICLE: VehicleId = VehicleId(Uuid::nil());
@@ -70,7 +71,14 @@ mod tests {
         };
         let mut plan = memory.unsaved.plan(HashMap::from([(VEHICLE, Left { newest, is_logged: true })]), 1);
         let at = Timestamp::FIRST.plus_seconds(f64::from(unsaved));
-        plan.fresh = HashMap::from([(VEHICLE, vec![(Fix::new(at, at, Place::new(1.0, 2.0)), None)])]);
+        plan.fresh = HashMap::from([(
+            VEHICLE,
+            vec![ChunkFix {
+                fix: Fix::new(at, at, Place::new(1.0, 2.0)),
+                quarantine: None,
+                attributes: None,
+            }],
+        )]);
         plan
     }
 

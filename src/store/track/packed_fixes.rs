@@ -8,6 +8,7 @@ use uuid::Uuid;
 use waypost_actors::model::{Fix, FuelReading, Place, Timestamp, VehicleId};
 use waypost_actors::tracking::{Applied, Freshness, PositionRow, Quarantine};
 
+use crate::store::packed_attributes::{pack_attributes, unpack_attributes};
 use crate::store::sql::{Result, SqlError};
 
 /// What was applied to one vehicle.
@@ -22,7 +23,10 @@ const MICROS_PER_MILLI: i64 = 1_000;
 enum Packed {
     /// Of no released version: without what was known of a fix when it was applied.
     First,
+    /// Of fixes without attributes.
     Second(PackedCommit),
+    /// And what its fixes carry, in the order of the steps.
+    Third(PackedCommit, Vec<u8>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -232,7 +236,8 @@ impl PackedFix {
         let found = usize::from(self.found);
         let unknown = || SqlError::Decode(format!("nothing known of a fix has the number {found}").into());
         let freshness = *FRESHNESS.get(found / QUARANTINES.len()).ok_or_else(unknown)?;
-        Ok(PositionRow { fix, quarantine: QUARANTINES[found % QUARANTINES.len()], freshness })
+        let quarantine = QUARANTINES[found % QUARANTINES.len()];
+        Ok(PositionRow { fix, quarantine, attributes: None, freshness })
     }
 }
 
@@ -252,17 +257,26 @@ pub(super) fn pack(applied: &[AppliedTo]) -> Result<Vec<u8>> {
             fixes: applied.rows.iter().map(|row| PackedFix::pack(row, base_of(judged_at))).collect(),
         }
     };
-    let packed = Packed::Second(PackedCommit { judged_at: last, steps: applied.iter().map(step).collect() });
+    let commit = PackedCommit { judged_at: last, steps: applied.iter().map(step).collect() };
+    let rows = applied.iter().flat_map(|(_, applied)| &applied.rows);
+    let packed = match pack_attributes(rows.map(|row| row.attributes.as_ref()))? {
+        Some(attributes) => Packed::Third(commit, attributes),
+        None => Packed::Second(commit),
+    };
     to_stdvec(&packed).map_err(|error| SqlError::Encode(error.into()))
 }
 
 /// What one commit applied.
 pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<AppliedTo>> {
     let packed = from_bytes(bytes).map_err(|error| SqlError::Decode(error.into()))?;
-    let Packed::Second(PackedCommit { judged_at: last, steps }) = packed else {
-        let what =
-            "it is in the form of an earlier version: start that one once more, and stop it with SIGTERM";
-        return Err(SqlError::Decode(what.into()));
+    let (PackedCommit { judged_at: last, steps }, attributes) = match packed {
+        Packed::First => {
+            let what =
+                "it is in the form of an earlier version: start that one once more, and stop it with SIGTERM";
+            return Err(SqlError::Decode(what.into()));
+        }
+        Packed::Second(commit) => (commit, None),
+        Packed::Third(commit, attributes) => (commit, Some(attributes)),
     };
     let step = |step: PackedStep| {
         let judged_at = last.wrapping_sub(step.judged_before);
@@ -274,11 +288,20 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<AppliedTo>> {
         };
         Ok((VehicleId(Uuid::from_bytes(step.vehicle)), applied))
     };
-    steps.into_iter().map(step).collect()
+    let mut applied: Vec<AppliedTo> = steps.into_iter().map(step).collect::<Result<_>>()?;
+    if let Some(attributes) = attributes {
+        let rows = applied.iter_mut().flat_map(|(_, applied)| &mut applied.rows);
+        let rows: Vec<&mut PositionRow> = rows.collect();
+        let attributes = unpack_attributes(&attributes, rows.len())?;
+        rows.into_iter().zip(attributes).for_each(|(row, carried)| row.attributes = carried);
+    }
+    Ok(applied)
 }
 
 #[cfg(test)]
 mod tests {
+    use waypost_actors::model::NewAttributes;
+
     use super::*;
 
     fn fix(seconds: f64, latitude: f64) -> Fix {
@@ -287,7 +310,7 @@ mod tests {
     }
 
     fn row(fix: Fix) -> PositionRow {
-        PositionRow { fix, quarantine: None, freshness: Freshness::Fresh }
+        PositionRow { fix, quarantine: None, attributes: None, freshness: Freshness::Fresh }
     }
 
     fn round_trip(rows: Vec<PositionRow>) -> usize {
@@ -324,7 +347,7 @@ mod tests {
         }
         for (freshness, quarantine) in FRESHNESS.into_iter().flat_map(|one| QUARANTINES.map(|why| (one, why)))
         {
-            round_trip(vec![PositionRow { fix: fix(0.0, 1.0), quarantine, freshness }]);
+            round_trip(vec![PositionRow { quarantine, freshness, ..row(fix(0.0, 1.0)) }]);
         }
         for micros in [i64::MIN, -1, 0, i64::MAX] {
             let odd = Fix { recorded_at: Timestamp::from_micros(micros), ..fix(0.0, 1.0) };
@@ -333,6 +356,24 @@ mod tests {
         for latitude in [90.0, -90.0, 0.123_456_789_012, 30.0 + 1e-7, f64::MIN_POSITIVE] {
             round_trip(vec![row(fix(0.5, latitude))]);
         }
+    }
+
+    #[test]
+    fn what_fixes_carry_comes_back_with_them() {
+        let carrying = |seconds: f64, percent: Option<f64>| {
+            let mut new = NewAttributes::default();
+            new.note("batteryPercent", percent);
+            new.note("text", percent.map(|_| "x".repeat(100)).as_deref());
+            PositionRow { attributes: new.seal().expect("they fit"), ..row(fix(seconds, 1.0)) }
+        };
+        let rows = vec![carrying(0.0, None), carrying(1.0, Some(87.0)), carrying(2.0, Some(87.0))];
+        let without =
+            round_trip(rows.iter().map(|row| PositionRow { attributes: None, ..row.clone() }).collect());
+        let with = round_trip(rows);
+        assert!(with > without);
+        // Nothing is added for fixes without: the form is the one of before.
+        let applied = Applied { judged_at: Timestamp::FIRST, rows: vec![row(fix(0.0, 1.0))], records: 0 };
+        assert_eq!(pack(&[(VehicleId(Uuid::nil()), applied)]).expect("packed")[0], 1);
     }
 
     #[test]

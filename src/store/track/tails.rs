@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use postcard::{take_from_bytes, to_extend};
-use waypost_actors::model::{Timestamp, VehicleId};
+use waypost_actors::model::{Attributes, Timestamp, VehicleId};
 use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::{Freshness, PositionRow};
 
@@ -24,31 +24,43 @@ struct Tail {
     /// One [`PackedFix`] after the other.
     packed: Vec<u8>,
     count: usize,
+    /// What some of them carry, by their place.
+    attributes: Vec<(usize, Attributes)>,
 }
 
 impl Default for Tail {
     fn default() -> Self {
-        Self { newest: Timestamp::MIN, packed: Vec::new(), count: 0 }
+        Self { newest: Timestamp::MIN, packed: Vec::new(), count: 0, attributes: Vec::new() }
     }
 }
 
 impl Tail {
     fn fixes(&self) -> Result<Vec<ChunkFix>> {
         let (mut fixes, mut rest) = (Vec::new(), self.packed.as_slice());
+        let mut carried = self.attributes.iter().peekable();
         while !rest.is_empty() {
             let (packed, behind): (PackedFix, _) =
                 take_from_bytes(rest).map_err(|error| SqlError::Decode(error.into()))?;
             let row = packed.unpack(0)?;
-            fixes.push((row.fix, row.quarantine));
+            let attributes = carried.next_if(|(place, _)| *place == fixes.len());
+            let attributes = attributes.map(|(_, attributes)| attributes.clone());
+            fixes.push(ChunkFix { fix: row.fix, quarantine: row.quarantine, attributes });
             rest = behind;
         }
         Ok(fixes)
     }
 
     fn append(&mut self, fixes: &[ChunkFix]) -> Result<()> {
-        for (fix, quarantine) in fixes {
+        for ChunkFix { fix, quarantine, attributes } in fixes {
             self.newest = self.newest.max(fix.recorded_at);
-            let row = PositionRow { fix: *fix, quarantine: *quarantine, freshness: Freshness::Fresh };
+            if let Some(attributes) = attributes {
+                // Most say the same as the one before, which is kept once.
+                let last = self.attributes.last().map(|(_, last)| last).filter(|last| *last == attributes);
+                let attributes = last.unwrap_or(attributes).clone();
+                self.attributes.push((self.count, attributes));
+            }
+            let (fix, quarantine, freshness) = (*fix, *quarantine, Freshness::Fresh);
+            let row = PositionRow { fix, quarantine, attributes: None, freshness };
             let packed = std::mem::take(&mut self.packed);
             let packed = to_extend(&PackedFix::pack(&row, 0), packed);
             self.packed = packed.map_err(|error| SqlError::Encode(error.into()))?;
@@ -92,7 +104,7 @@ impl Tails {
     /// A vehicle's fixes are all in chunks.
     pub(super) fn chunked(&self, vehicle: VehicleId) {
         if let Some(tail) = self.write().get_mut(&vehicle) {
-            (tail.packed, tail.count) = (Vec::new(), 0);
+            (tail.packed, tail.count, tail.attributes) = (Vec::new(), 0, Vec::new());
         }
     }
 

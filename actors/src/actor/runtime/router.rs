@@ -13,7 +13,7 @@ use crate::actor::vehicle::provisional::ShowProvisional;
 use crate::actor::vehicle::report_batch::{Outcome, ReportBatch, VehicleReport};
 use crate::actor::watch::hub::PositionHub;
 use crate::error::LiveError;
-use crate::model::{Fix, VehicleId};
+use crate::model::{AttributesByFix, Fix, VehicleId};
 
 /// Finds vehicles, and room for what they are asked to do.
 #[derive(Clone)]
@@ -27,12 +27,17 @@ pub(crate) struct VehicleRouter {
 impl VehicleRouter {
     /// Shows subscribers where a vehicle is while nothing can be stored. Dropped if the vehicle's mailbox is full:
     /// nothing waits for it.
-    pub(crate) async fn show_provisional(&self, vehicle: VehicleId, fixes: Vec<Fix>) {
+    pub(crate) async fn show_provisional(
+        &self,
+        vehicle: VehicleId,
+        fixes: Vec<Fix>,
+        attributes: AttributesByFix,
+    ) {
         if self.hub.is_watched()
             && self.permits.next_generation().is_some()
             && let Ok(handle) = self.locate(vehicle, None, Affinity::Any).await
         {
-            handle.address.try_send(ShowProvisional(fixes)).ok();
+            handle.address.try_send(ShowProvisional(fixes, attributes)).ok();
         }
     }
 

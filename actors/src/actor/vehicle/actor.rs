@@ -134,7 +134,8 @@ impl VehicleActor {
             let mut fold = Fold::of(state);
             for (index, fix) in fixes.iter().enumerate() {
                 guard.at(index);
-                tracking::apply(state, *fix, judgement, effects);
+                let carried = part.attributes(self.id(), fix);
+                tracking::apply_with(state, *fix, carried, judgement, effects);
                 hold(fold.agrees(&effects.records, state), meters);
             }
             tracking::catch_up(state, judgement, effects);
@@ -194,7 +195,7 @@ impl VehicleActor {
         }
         let late = effects.may_be_late().map(|mark| mark.from);
         self.late_from = late.into_iter().chain(self.late_from).min();
-        if state.last != self.state.last {
+        if state.last != self.state.last || state.attributes != self.state.attributes {
             // Before the writer has it: the commit must find what was published.
             let settled = state.settled_through(self.late_from);
             self.parts.hub.publish(self.id(), self.organization(), &state, settled, part.ticket());

@@ -7,19 +7,19 @@ use actix::prelude::*;
 
 use super::actor::VehicleActor;
 use super::poison::in_order;
-use crate::model::Fix;
+use crate::model::{AttributesByFix, Fix};
 use crate::tracking::{self, Context as Judgement, Effects, VehicleState};
 
 /// Fixes that cannot be stored because the store is away: subscribers are still shown where the vehicle is. The
 /// fixes are reported again later. From a reporter, which does not wait.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct ShowProvisional(pub(crate) Vec<Fix>);
+pub(crate) struct ShowProvisional(pub(crate) Vec<Fix>, pub(crate) AttributesByFix);
 
 impl Handler<ShowProvisional> for VehicleActor {
     type Result = ();
 
-    fn handle(&mut self, ShowProvisional(mut fixes): ShowProvisional, _: &mut Context<Self>) {
+    fn handle(&mut self, ShowProvisional(mut fixes, attributes): ShowProvisional, _: &mut Context<Self>) {
         let quarantined = self.quarantined.of(&fixes);
         fixes = in_order(&fixes, &quarantined).unwrap_or(fixes);
         let guard = self.parts.poison.guard(&fixes);
@@ -31,7 +31,8 @@ impl Handler<ShowProvisional> for VehicleActor {
         for (index, fix) in fixes.iter().enumerate() {
             guard.at(index);
             // The effects are found again, and recorded, when the fix can be stored.
-            tracking::apply(&mut state, *fix, &judgement, &mut Effects::default());
+            let carried = attributes.of(self.id(), fix);
+            tracking::apply_with(&mut state, *fix, carried, &judgement, &mut Effects::default());
         }
         if !self.retired && state.last != before.last {
             let state = Arc::new(state);

@@ -12,7 +12,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::actor::runtime::permits::{Permit, WriteTicket};
 use crate::error::LiveError;
-use crate::model::Fix;
+use crate::model::{Attributes, AttributesByFix, Fix, VehicleId};
 use crate::ports::{Cause, Counts};
 
 /// What became of a vehicle's part.
@@ -28,6 +28,7 @@ pub(crate) struct Outcome {
 /// Fixes on their way, grouped by vehicle. A request without fixes is a batch of one empty part.
 pub(crate) struct ReportBatch {
     fixes: Vec<Fix>,
+    attributes: AttributesByFix,
     /// The range of each vehicle's fixes.
     parts: Vec<Range<usize>>,
     ticket: WriteTicket,
@@ -81,7 +82,12 @@ pub(crate) struct AppliedSignal {
 
 impl ReportBatch {
     /// A batch that holds the room of a permit until all of it is resolved.
-    pub(crate) fn new(fixes: Vec<Fix>, parts: Vec<Range<usize>>, permit: Permit) -> Arc<Self> {
+    pub(crate) fn new(
+        fixes: Vec<Fix>,
+        attributes: AttributesByFix,
+        parts: Vec<Range<usize>>,
+        permit: Permit,
+    ) -> Arc<Self> {
         let Permit { room, ticket } = permit;
         let many = parts.len();
         let answers = Answers {
@@ -91,13 +97,14 @@ impl ReportBatch {
             quarantined: Vec::new(),
             room: Some(room),
         };
-        Arc::new(Self { fixes, parts, ticket, answers: Mutex::new(answers), waiting: AtomicWaker::new() })
+        let (answers, waiting) = (Mutex::new(answers), AtomicWaker::new());
+        Arc::new(Self { fixes, attributes, parts, ticket, answers, waiting })
     }
 
     /// A request to one vehicle that carries no fix. It is never sent a second time, so it counts as applied from
     /// the beginning: if it is lost, the caller gets an error that leaves the outcome open.
     pub(crate) fn empty(permit: Permit) -> Arc<Self> {
-        let batch = Self::new(Vec::new(), iter::once(0..0).collect(), permit);
+        let batch = Self::new(Vec::new(), AttributesByFix::default(), iter::once(0..0).collect(), permit);
         batch.note(0, Stage::Applied);
         batch
     }
@@ -116,6 +123,11 @@ impl ReportBatch {
     /// A part's fixes, in the order in which they were reported.
     pub(crate) fn fixes(&self, index: usize) -> &[Fix] {
         self.parts.get(index).and_then(|part| self.fixes.get(part.clone())).unwrap_or_default()
+    }
+
+    /// What its fixes carry.
+    pub(crate) fn attributes(&self) -> AttributesByFix {
+        self.attributes.clone()
     }
 
     /// The range of a part's fixes among all of the batch.
@@ -195,6 +207,11 @@ impl VehicleReport {
     /// Its fixes, in the order in which they were reported.
     pub(crate) fn fixes(&self) -> &[Fix] {
         self.batch.fixes(self.index)
+    }
+
+    /// What one of its fixes carries beside where the vehicle is.
+    pub(crate) fn attributes(&self, vehicle: VehicleId, fix: &Fix) -> Option<&Attributes> {
+        self.batch.attributes.of(vehicle, fix)
     }
 
     /// The write generation it belongs to.
