@@ -19,10 +19,15 @@ mod world;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use mimalloc::MiMalloc;
 
 use floor::{FanOutOptions, FloorOptions};
 use systems::server::ServerOptions;
 use workloads::{contests, edits, fan_out, idle, latency, restart, soak};
+
+/// The server's, which `server` runs.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Measurements of Waypost beside the floor and other systems.
 #[derive(Debug, Parser)]

@@ -61,7 +61,7 @@ pub enum Named<'f> {
     /// A tracker that may send.
     Tracker(&'f TrackerCredential),
     /// A tracker that is disabled.
-    Disabled,
+    Disabled(TrackerId),
     /// No tracker of the organization.
     Unknown,
 }
@@ -174,7 +174,7 @@ impl Fleet {
     pub fn find(&self, name: &str) -> Named<'_> {
         match self.known.get(name) {
             Some(Some(tracker)) if tracker.status == TrackerStatus::Active => Named::Tracker(tracker),
-            Some(Some(_)) => Named::Disabled,
+            Some(Some(tracker)) => Named::Disabled(tracker.tracker_id),
             Some(None) | None => Named::Unknown,
         }
     }

@@ -62,6 +62,9 @@ pub async fn list_changes(
     if now.seconds_since(known_at) > ops::CURSOR_SECONDS {
         return Err(OpError::CursorExpired.into());
     }
+    if asked.after.is_some() {
+        ops::refuse_ahead(&context, next).await?;
+    }
     let limit = usize::try_from(asked.limit).unwrap_or(usize::MAX);
     let (mut items, mut bytes, mut read) = (Vec::new(), 0, 0);
     let mut has_next = true;

@@ -25,7 +25,8 @@ use crate::ops::events as ops;
         ("sort" = Option<String>, Query, description = "-occurredAt (default), occurredAt or sequence"),
         InOrganization,
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
-    responses((status = 200, body = SliceOf<RecordView>, description = "A slice of the log")))]
+    responses((status = 200, body = SliceOf<RecordView>, description = "A slice of the log"),
+        (status = 410, description = "cursorExpired")))]
 pub async fn list_events(
     context: Shared,
     SignedCaller(caller): SignedCaller,

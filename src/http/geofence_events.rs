@@ -61,7 +61,8 @@ fn order(query: &mut Query) -> EventOrder {
         ("sort" = Option<String>, Query, description = "-occurredAt (default), occurredAt or sequence"),
         InOrganization,
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
-    responses((status = 200, body = SliceOf<Event>, description = "A slice of the log")))]
+    responses((status = 200, body = SliceOf<Event>, description = "A slice of the log"),
+        (status = 410, description = "cursorExpired")))]
 pub async fn list_events(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -98,7 +99,8 @@ pub async fn find_event(context: Shared, PathId(id): PathId<EventId>, by: Scoped
         ("sort" = Option<String>, Query, description = "-occurredAt (default), occurredAt or sequence"),
         InOrganization,
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
-    responses((status = 200, body = SliceOf<Event>, description = "A slice of the log")))]
+    responses((status = 200, body = SliceOf<Event>, description = "A slice of the log"),
+        (status = 410, description = "cursorExpired")))]
 pub async fn list_events_of_vehicle(
     context: Shared,
     SignedCaller(caller): SignedCaller,

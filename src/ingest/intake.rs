@@ -209,6 +209,7 @@ impl Intake {
             if whose != heard.last().copied() {
                 heard.extend(whose);
             }
+            let refused_of = whose.or_else(|| self.disabled(named));
             let item = item.map_err(|bad| ("invalidItem", bad.detail));
             match item.and_then(|item| fix(tracker?, item, self.assumed_speed, now)) {
                 Ok((vehicle, fix, carried)) => {
@@ -218,7 +219,9 @@ impl Intake {
                     }
                     report.push((vehicle, fix));
                 }
-                Err((code, detail)) => rejected.push(Rejected { seq, index, code, detail, tracker: whose }),
+                Err((code, detail)) => {
+                    rejected.push(Rejected { seq, index, code, detail, tracker: refused_of });
+                }
             }
         }
         self.log.heard(heard, now);
@@ -333,6 +336,17 @@ impl Intake {
         }
     }
 
+    /// The tracker of a fleet that an item names and that may not report: what is refused of it is kept for people.
+    fn disabled(&self, named: Option<&str>) -> Option<TrackerId> {
+        match (&self.reports, named) {
+            (Reports::Fleet(fleet), Some(name)) => match fleet.find(name) {
+                Named::Disabled(tracker) => Some(tracker),
+                Named::Tracker(_) | Named::Unknown => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The tracker that an item comes from: the connection's own, or the one that a fleet's item names.
     fn tracker<'s>(&'s self, named: Option<&str>) -> Result<&'s TrackerCredential, (&'static str, String)> {
         match (&self.reports, named) {
@@ -347,7 +361,7 @@ impl Intake {
             }
             (Reports::Fleet(fleet), Some(name)) => match fleet.find(name) {
                 Named::Tracker(tracker) => Ok(tracker),
-                Named::Disabled => Err(("trackerDisabled", format!("the tracker {name:?} is disabled"))),
+                Named::Disabled(_) => Err(("trackerDisabled", format!("the tracker {name:?} is disabled"))),
                 Named::Unknown => Err(("unknownTracker", format!("there is no tracker {name:?}"))),
             },
         }
@@ -369,8 +383,8 @@ fn fix(
     }
     let fix = tracking::accept(&item.reported, recorded_at, now, keep_from)
         .map_err(|refusal| (refusal.code(), refusal.to_string()))?;
-    let vehicle = tracker
-        .vehicle_at(recorded_at)
-        .ok_or_else(|| ("notInstalled", format!("the tracker was in no vehicle at {recorded_at}")))?;
+    let in_none =
+        || format!("the tracker was in no vehicle at {recorded_at}, or its vehicle was deleted since");
+    let vehicle = tracker.vehicle_at(recorded_at).ok_or_else(|| ("notInstalled", in_none()))?;
     Ok((vehicle, fix, item.attributes))
 }

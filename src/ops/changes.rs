@@ -35,6 +35,12 @@ pub async fn next_number(context: &Context) -> Result<i64, OpError> {
     Ok(change_log::next_number(context.db.read()).await?)
 }
 
+/// Refuses to go on from a number that the log has not come to: the store was restored from a backup made before the
+/// cursor, and whatever happened since then would be missed without a word.
+pub async fn refuse_ahead(context: &Context, next: i64) -> Result<(), OpError> {
+    if next > next_number(context).await? { Err(OpError::CursorExpired) } else { Ok(()) }
+}
+
 /// Whether a caller may be told that something is gone: who may see all things of its kind, or was the thing itself.
 #[must_use]
 pub fn may_hear_of_deletion(caller: &Caller, change: &Change) -> bool {

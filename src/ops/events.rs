@@ -2,6 +2,7 @@
 
 use waypost_actors::tracking::{Record, RecordKind, RecordView};
 
+use super::changes;
 use super::error::OpError;
 use super::listing::Listing;
 use super::scoped::Scoped;
@@ -52,6 +53,9 @@ pub(super) async fn records_in(
     let listing = Listing::new(context, purpose, request);
     let (after, limit) = (listing.after()?, listing.limit());
     let items = record_history::list(&context.db, scope, filter, order, after, limit).await?;
+    if let (Some(After::Sequence(last)), true) = (after, items.is_empty()) {
+        changes::refuse_ahead(context, last + 1).await?;
+    }
     listing.slice(items, |last| match order {
         EventOrder::Sequence => After::Sequence(last.sequence),
         _ => After::Happened(last.occurred_at, last.id.into()),

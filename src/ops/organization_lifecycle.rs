@@ -7,7 +7,9 @@ use crate::auth::OrgScope;
 use crate::domain::activation::ActivationStatus;
 use crate::domain::organization::{ActivationMethod, Organization, OrganizationStatus, OrganizationStep};
 use crate::sessions::End;
-use crate::store::{activation, api_key, creator, mqtt_cursor, organization, pending_tracker, user, webhook};
+use crate::store::{
+    activation, api_key, creator, mqtt_cursor, organization, pending_tracker, tracker, user, webhook,
+};
 
 /// Takes a step and writes its consequences: activation invites the users that wait for it, deletion ends everything
 /// the organization owns. After the commit, sockets of an organization that is not active end.
@@ -69,7 +71,8 @@ const fn method(step: OrganizationStep) -> Option<ActivationMethod> {
     }
 }
 
-/// Ends what a deleted organization owns: its addresses and slug may be used again, and its drivers are released.
+/// Ends what a deleted organization owns: its addresses, its slug and the
+/// unique ids of its trackers may be used again, and its drivers are released.
 async fn delete_owned(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), OpError> {
     let now = change.now();
     activation::close_pending(change.on(), scope, ActivationStatus::Superseded, now.into()).await?;
@@ -79,6 +82,7 @@ async fn delete_owned(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), O
     webhook::delete_of_organization(change.tx(), scope).await?;
     mqtt_cursor::delete_of_organization(change.tx(), scope).await?;
     pending_tracker::forget_all(change.on(), scope).await?;
+    tracker::delete_of_organization(change.tx(), scope, now.into()).await?;
     organization::delete_system_users(change.on(), scope, now.into()).await?;
     organization::free_slug(change.on(), scope).await?;
     user::retire_all(change.on(), scope, now.into()).await?;

@@ -118,6 +118,9 @@ pub async fn list_vehicles(
 ) -> Result<(OrgScope, Page<Vehicle>), OpError> {
     let scope = by.scope(context, Action::ReadVehicles).await?;
     live.require(&by.caller)?;
+    if !filter.driver_ids.is_empty() {
+        by.caller.may(Action::ReadDrivers)?;
+    }
     let page = match live.is_empty() {
         true => vehicle::list(&context.db, &scope, filter, sort, page).await?,
         false => page_of_live(context, &scope, filter, live, sort, page).await?,

@@ -365,6 +365,18 @@ pub async fn delete(tx: &mut Tx, scope: &OrgScope, id: TrackerId, now: Time) -> 
     Ok(deleted > 0)
 }
 
+/// Deletes an organization's trackers, softly, with their tokens, so that others may use their unique ids.
+pub async fn delete_of_organization(tx: &mut Tx, scope: &OrgScope, now: Time) -> Result<()> {
+    let organization = Uuid::from(scope.organization_id());
+    let leave = "update installation set installed_to = $2 where installed_to is null \
+        and tracker_id in (select id from tracker where organization_id = $1 and deleted_at is null)";
+    tx.on().sql(leave).bind(organization).bind(now).run().await?;
+    let delete = "update tracker set deleted_at = $2, updated_at = $2, token_hash = null \
+        where organization_id = $1 and deleted_at is null";
+    tx.on().sql(delete).bind(organization).bind(now).run().await?;
+    Ok(())
+}
+
 /// Ends the installations of all trackers in a vehicle; returns the trackers.
 pub async fn leave_vehicle(
     on: On<'_>,

@@ -70,6 +70,8 @@ fn a_vehicle_is_given_taken_and_remembered() {
             }
         }
         let mine = format!("/v1/vehicles?driverId={}", path.rsplit('/').next().unwrap());
+        let (_, blind) = app.system_user(&org.org_admin, &["vehicles:read"]).await;
+        app.get(&mine, &blind).await.problem(403, "forbidden");
         assert_eq!(app.get(&mine, &org.viewer).await.ok(200)["pagination"]["totalItems"], 1);
         let changed = app.put(&format!("/v1/vehicles/{bus}"), &org.org_admin, driven.clone()).await.ok(200);
         assert_eq!(changed["driver"], driven["driver"], "it may be sent back, and says nothing");

@@ -292,6 +292,21 @@ fn a_dispatcher_hears_what_another_does_and_after_a_break_what_was_missed_once()
     });
 }
 
+/// As after the restoration of a backup.
+#[test]
+fn a_cursor_that_is_ahead_of_the_log_has_expired() {
+    on_each_engine(async |app| {
+        let org = app.org("restored").await;
+        numbered(&app, &org).await;
+        let (_, cursor) = told(&app, &org.viewer, "", None).await;
+        let changes = format!("/v1/changes?after={cursor}");
+        app.get(&changes, &org.viewer).await.ok(200);
+        app.context.db.write().sql("update writer set next_sequence = 1").run().await.unwrap();
+        app.get(&changes, &org.viewer).await.problem(410, "cursorExpired");
+        app
+    });
+}
+
 #[test]
 fn an_old_cursor_has_expired_a_foreign_one_is_none_and_old_changes_go() {
     on_each_engine(async |app| {

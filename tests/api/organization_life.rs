@@ -254,6 +254,8 @@ fn a_deleted_organization_leaves_its_names_to_others() {
         let session = app.post(&invitation, "", json!({ "password": PASSWORD })).await.ok(200);
         let program = json!({ "name": "P", "email": "p@example.org", "password": PASSWORD, "scopes": [] });
         app.post("/v1/system-users", &org.org_admin, program.clone()).await.ok(201);
+        let tracker = json!({ "uniqueId": "imei-1" });
+        app.post("/v1/trackers", &org.org_admin, tracker.clone()).await.ok(201);
         app.delete(&path(&org.id), &org.org_admin).await.problem(403, "forbidden");
         let admin = app.account(Role::Admin, None).await;
         let admin = app.sign_in(admin).await;
@@ -273,6 +275,7 @@ fn a_deleted_organization_leaves_its_names_to_others() {
         let again = app.org("gone").await;
         assert_ne!(again.id, org.id);
         app.post("/v1/system-users", &again.org_admin, program).await.ok(201);
+        app.post("/v1/trackers", &again.org_admin, tracker).await.ok(201);
         app
     });
 }

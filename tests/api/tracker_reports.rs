@@ -55,6 +55,14 @@ fn what_was_refused_for_good_is_shown_with_its_reason() {
         app.send("POST", &format!("/in/{token}/traccar"), &[], vec![0xff, 0x00]).await.ok(200);
         assert_eq!(reports(&app, &org, &tracker).await["rejected"][0]["raw"], "ff00");
         assert_eq!(app_metric(&app, "rejected", "osmand").await, 5.0);
+        // What a gateway sends of a tracker that is disabled is no device's that nobody knows.
+        let path = format!("/v1/trackers/{tracker}");
+        app.put(&path, &org.org_admin, json!({ "uniqueId": "phone", "status": "disabled" })).await.ok(200);
+        let (_, gateway) = app.system_user(&org.org_admin, &["positions:ingest"]).await;
+        let bearer = format!("Bearer {gateway}");
+        let query = "/in?id=phone&timestamp=1777629600&lat=1&lon=2";
+        app.send("POST", query, &[("authorization", &bearer)], "").await.ok(200);
+        assert_eq!(reports(&app, &org, &tracker).await["rejected"][0]["code"], "trackerDisabled");
         app
     });
 }

@@ -30,7 +30,7 @@ mod validate;
 pub use boxes::GeoBox;
 pub use normalise::normalise;
 pub(crate) use place::{canonical_degrees, eastward_degrees};
-pub use place::{geodesic_meters, haversine_meters, interpolate, leg_meters};
+pub use place::{geodesic_meters, haversine_meters, interpolate, is_farther_than, leg_meters};
 pub use set::{FenceSet, Near};
 pub use shape::Shape;
 pub use timeline::{FenceTimeline, PreparedVersion};

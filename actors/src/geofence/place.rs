@@ -28,6 +28,16 @@ pub fn haversine_meters(a: Place, b: Place) -> f64 {
     2.0 * EARTH_RADIUS_METERS * chord.sqrt().min(1.0).asin()
 }
 
+/// Whether two places are farther apart than so many metres by [`haversine_meters`]. For ways far shorter than that,
+/// which are nearly all, the sum of the arcs northward and eastward along the equator tells without a sine.
+#[must_use]
+pub fn is_farther_than(a: Place, b: Place, meters: f64) -> bool {
+    const ROUNDING: f64 = 1.000_000_1;
+    let degrees = (b.latitude - a.latitude).abs() + eastward_degrees(a.longitude, b.longitude).abs();
+    let at_most = EARTH_RADIUS_METERS * degrees.to_radians() * ROUNDING;
+    at_most > meters && haversine_meters(a, b) > meters
+}
+
 /// Geodesic distance in metres on WGS 84 (C. F. F. Karney, Algorithms for geodesics, 2013);
 /// accurate to some nanometres.
 #[must_use]
@@ -120,6 +130,21 @@ mod tests {
         let round = haversine_meters(Place::new(0.0, -180.0), Place::new(0.0, 0.0));
         assert!((round - std::f64::consts::PI * EARTH_RADIUS_METERS).abs() < 1e-6);
         assert_eq!(haversine_meters(Place::new(12.0, 180.0), Place::new(12.0, -180.0)), 0.0);
+    }
+
+    #[test]
+    fn whether_it_is_farther_is_as_the_distance_says() {
+        for a in [Place::new(0.0, 179.9), Place::new(60.0, -0.1), Place::new(-89.5, 12.0)] {
+            for (north, east) in [(0.2, 0.0), (0.0, 0.3), (-0.4, 0.4), (0.0, 0.0), (1e-7, 1e-7)] {
+                let b = Place::new(a.latitude + north, canonical_degrees(a.longitude + east));
+                let meters = haversine_meters(a, b);
+                for limit in
+                    [0.0, meters * 0.5, meters * 0.999_999, meters, meters * 1.000_001, meters * 3.0, 1e9]
+                {
+                    assert_eq!(is_farther_than(a, b, limit), meters > limit, "{a:?} {b:?} {limit}");
+                }
+            }
+        }
     }
 
     #[test]

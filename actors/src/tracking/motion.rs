@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::geofence::{haversine_meters, leg_meters};
+use crate::geofence::{is_farther_than, leg_meters};
 use crate::model::{Fix, Motion, Place, Timestamp};
 
 /// A vehicle moves from this speed on. km/h.
@@ -163,9 +163,9 @@ pub(super) fn plausible_speed(fix: &Fix, max_speed_kmh: Option<f64>) -> Option<f
     fix.speed_kmh.filter(|kmh| max_speed_kmh.is_none_or(|most| *kmh <= most))
 }
 
-/// km/h on the great circle between two fixes; infinite for two places at one instant.
-pub(super) fn implied_speed_kmh(from: &Fix, to: &Fix) -> f64 {
-    let meters = haversine_meters(from.place, to.place);
-    let seconds = to.recorded_at.seconds_since(from.recorded_at);
-    if meters == 0.0 { 0.0 } else { meters / seconds.max(0.0) * 3.6 }
+/// Whether the great circle between two fixes takes a higher speed than this, which two places at one instant always
+/// do. km/h.
+pub(super) fn is_faster_than(from: &Fix, to: &Fix, kmh: f64) -> bool {
+    let seconds = to.recorded_at.seconds_since(from.recorded_at).max(0.0);
+    is_farther_than(from.place, to.place, kmh / 3.6 * seconds)
 }

@@ -9,7 +9,7 @@ use super::context::Context;
 use super::crossing::between;
 use super::effects::Effects;
 use super::identity::Anchor;
-use super::motion::{Leg, implied_speed_kmh};
+use super::motion::{Leg, is_faster_than};
 use super::standstill::Stance;
 use super::state::{Candidate, Chord, Crossing, Phase, Stay, VehicleState};
 use super::step::Step;
@@ -53,7 +53,7 @@ pub(super) fn infer_passages(
 /// Whether the way is plausible: a confirmed jump says where the vehicle is, not which way it took.
 pub(super) fn is_plausible(before: &Fix, fix: &Fix, context: &Context<'_>) -> bool {
     let limit = context.vehicle.limits.max_speed_kmh;
-    limit.is_none_or(|limit| implied_speed_kmh(before, fix) <= limit)
+    limit.is_none_or(|limit| !is_faster_than(before, fix, limit))
 }
 
 /// The parts of the segment inside the shape that are long enough to count, as shares of the way.

@@ -9,12 +9,12 @@ use super::context::Context;
 use super::effects::{Checkpoint, Effects, Freshness, PositionRow, Quarantine};
 use super::fuel;
 use super::judge::{in_order, judge};
-use super::motion::{Trail, implied_speed_kmh};
+use super::motion::{Trail, is_faster_than};
 use super::overspeed;
 use super::state::VehicleState;
 use super::state::Waypoint;
 use super::trips;
-use crate::geofence::haversine_meters;
+use crate::geofence::is_farther_than;
 use crate::model::{Fix, Merged};
 
 /// Evaluated fixes after which a state is kept for corrections.
@@ -106,7 +106,7 @@ fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &
     }
     let limit = context.vehicle.limits.max_speed_kmh;
     let plausible = |from: Option<Fix>| match (from, limit) {
-        (Some(from), Some(limit)) => implied_speed_kmh(&from, &fix) <= limit,
+        (Some(from), Some(limit)) => !is_faster_than(&from, &fix, limit),
         _ => true,
     };
     let suspect = state.suspect.take().map(|suspect| *suspect);
@@ -150,9 +150,9 @@ fn keep(state: &mut VehicleState, effects: &mut Effects) {
 
 /// Whether a way is longer or faster than a plain one, as [`VehicleState::jumped_at`] defines it.
 fn is_jump(from: &Fix, to: &Fix) -> bool {
-    let meters = haversine_meters(from.place, to.place);
     let seconds = to.recorded_at.seconds_since(from.recorded_at);
-    meters > VehicleState::MAX_LEG_METERS || meters > VehicleState::MAX_METERS_PER_SECOND * seconds
+    let plain = VehicleState::MAX_LEG_METERS.min(VehicleState::MAX_METERS_PER_SECOND * seconds);
+    is_farther_than(from.place, to.place, plain)
 }
 
 fn store(

@@ -2,8 +2,9 @@
 
 use waypost_actors::model::Timestamp;
 
-/// Numbers from this one on are milliseconds: as seconds they would be after January 2038.
-const MILLIS_FROM: f64 = 2_147_483_648.0;
+/// Numbers from this one on are milliseconds, from March 1973 on; as seconds they would be after the year 5138. A clock
+/// that is decades ahead is told as such, not taken for one of 1970.
+const MILLIS_FROM: f64 = 100_000_000_000.0;
 
 /// Characters of `yyyy-MM-ddTHH:mm:ss`.
 const TO_SECONDS: usize = 19;
@@ -66,6 +67,7 @@ mod tests {
         ] {
             assert_eq!(text(sent).unwrap().to_string(), expected, "{sent}");
         }
+        assert_eq!(number(3_471_292_800.0).unwrap().to_string(), "2080-01-01T00:00:00.000Z");
         assert_eq!(number(1_508_508_510.013_227).unwrap().to_string(), "2017-10-20T14:08:30.013Z");
     }
 
