@@ -137,8 +137,8 @@ impl Intake {
         Self { assumed_speed, ..self }
     }
 
-    /// For clients that hear nothing but whether they may forget what they sent: everything that is refused is refused
-    /// item by item, and what the items of a tracker's own connection call it does not matter.
+    /// For clients that learn only whether to discard their buffer: bad items are rejected one by one, and on a tracker's
+    /// own connection the name inside an item is ignored.
     #[must_use]
     pub fn item_by_item(self) -> Self {
         Self { is_item_by_item: true, ..self }

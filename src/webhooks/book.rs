@@ -45,7 +45,7 @@ pub(super) struct Part {
 }
 
 impl Book {
-    /// A book that counts, too.
+    /// An empty book that reports to these meters.
     pub(super) fn new(meters: Arc<Meters>) -> Self {
         Self { meters, ..Self::default() }
     }

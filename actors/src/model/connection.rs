@@ -3,7 +3,7 @@
 use super::time::Timestamp;
 
 words!(
-    /// Whether a vehicle is heard of.
+    /// Whether a vehicle reports at present.
     #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
     Connection {
         /// It is.

@@ -1,4 +1,4 @@
-//! Judging one fix: which fences it enters and leaves (docs/tracking.md §3).
+//! Judging one fix: which fences it enters and leaves (docs/tracking.md, "Entries and exits").
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Passages: a fence crossed between two fixes that are both outside (docs/tracking.md §3).
+//! Passages: a fence crossed between two fixes that are both outside (docs/tracking.md, "Entries and exits").
 //!
 //! No fix saw the vehicle inside, but the way between them passes through. A chord of it counts as a stay inside
 //! would: it is an entry if it lasts long enough, it breaks an exit that was not confirmed yet, and a stay it

@@ -41,7 +41,7 @@ pub async fn serve_datagrams(socket: UdpSocket, gate: Gate) {
             _ = stopping.wait_for(Option::is_some) => return,
         };
         let Ok((count, from)) = received else {
-            // That of an answer whose receiver is gone, or one that stays: then not in a circle without end.
+            // Either the error of an earlier answer (its receiver is gone) or a lasting one: the pause avoids a busy loop.
             sleep(ERROR_PAUSE).await;
             continue;
         };

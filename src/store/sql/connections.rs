@@ -224,7 +224,7 @@ impl Tx {
     }
 }
 
-/// Where something is read that may be wanted beside a transaction or in one.
+/// Lets a query run either in a transaction or on the connections of long lists.
 pub(in crate::store) enum Reader<'a> {
     /// Over the connections of long lists.
     Lists(&'a Db),

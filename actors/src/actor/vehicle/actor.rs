@@ -214,7 +214,7 @@ impl VehicleActor {
             Ok(()) => self.state = state,
             Err(write) => {
                 self.correcting = None; // it remembers what has not happened
-                self.parts.occupancy.try_send(Withdraw(self.id())).ok(); // whose core is stopping, if it cannot
+                self.parts.occupancy.try_send(Withdraw(self.id())).ok(); // fails only while the core is stopping
                 write.part.resolve(Err(LiveError::Stopped));
             }
         }

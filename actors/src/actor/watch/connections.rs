@@ -1,4 +1,4 @@
-//! Who is heard of: one timer wheel for all vehicles finds silence, and what changes becomes a record of the log. Knows
+//! Detects when vehicles fall silent or come back, with one timer wheel for all, and logs each change as a record. Knows
 //! nothing of where vehicles are.
 //!
 //! A vehicle notes by itself when it is heard ([`Line`]); the wheel looks at it when it may have become silent, and puts it
@@ -58,7 +58,7 @@ pub(crate) struct Tracked {
     turn: u32,
 }
 
-/// The one who tells.
+/// Detects silent vehicles and logs their changes to online, stale and offline.
 pub(crate) struct Connections {
     parts: ConnectionsParts,
     wheel: TimerWheel<(VehicleId, u32)>,
@@ -71,8 +71,8 @@ pub(crate) struct Connections {
     counts_from: Timestamp,
 }
 
-/// The lines as they are stored. What a vehicle was when the log has no word of it follows from how long it was silent
-/// when the last vehicle of all was heard: so long, about, the server was there to hear.
+/// The lines as they are stored. Where the log says nothing of a vehicle, its state follows from the time between its last
+/// report and the newest one of the fleet, which is about when the server last ran.
 pub(crate) fn lines(seeds: &Seeds) -> Lines {
     let silences: HashMap<_, _> = seeds.silences.iter().copied().collect();
     let heard_at = |seed: &VehicleSeed| {

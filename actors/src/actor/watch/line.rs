@@ -43,7 +43,7 @@ impl Line {
     }
 
     /// Notes that the vehicle was heard; returns whether somebody has to look at it: it was not online so far, or is heard
-    /// for the first time. Then it is online from now on, and nobody tells.
+    /// for the first time. Hearing it for the first time makes it online without a record.
     pub(crate) fn hear(&self, at: Timestamp) -> bool {
         self.heard_at.fetch_max(at.as_micros(), Ordering::AcqRel);
         if self.told() == Some(Connection::Online) && self.is_tracked.load(Ordering::Acquire) {
