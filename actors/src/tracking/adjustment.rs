@@ -24,22 +24,21 @@ impl Adjustment {
         if found.agrees_with(stored) {
             return Some(None);
         }
-        let (is, was) = (found.journey.as_deref()?, stored.journey.as_deref()?);
+        let (is, was) = (found.journey?, stored.journey?);
         let certain = Stretch { totals: was.certain.totals, ..is.certain };
-        let as_stored = Journey { certain, ..*is };
-        if as_stored != *was {
+        let as_stored = Journey { certain, ..is };
+        if as_stored != was {
             return None;
         }
         let more = is.certain.totals.beyond(&was.certain.totals)?;
-        let as_stored = VehicleState { journey: stored.journey.clone(), ..found.clone() };
+        let as_stored = VehicleState { journey: stored.journey, ..found.clone() };
         let adjustment = Self { kind: is.kind, since: is.certain.since, more };
         as_stored.agrees_with(stored).then_some(Some(adjustment))
     }
 
     /// Puts right a state in which the same trip or stop goes on. Returns whether it does.
     pub fn apply(&self, state: &mut VehicleState) -> bool {
-        let same =
-            |journey: &&mut Box<Journey>| journey.kind == self.kind && journey.certain.since == self.since;
+        let same = |journey: &&mut Journey| journey.kind == self.kind && journey.certain.since == self.since;
         let Some(journey) = state.journey.as_mut().filter(same) else { return false };
         journey.certain.totals.add(&self.more);
         true

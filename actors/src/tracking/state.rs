@@ -195,7 +195,7 @@ pub struct VehicleState {
     pub overspeed: Option<Box<Overspeed>>,
     /// The trip or stop under way, from the first fix on that a version that knows them judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub journey: Option<Box<Journey>>,
+    pub journey: Option<Journey>,
 }
 
 impl Default for VehicleState {

@@ -49,8 +49,8 @@ pub(super) fn follow(
     let begins_anew = standstill.is_none_or(|standstill| standstill.begins_with(fix));
     let totals = way.map_or_else(Totals::default, |way| Totals::of(way, fix, is_over, max_speed_kmh));
     let step = Step { way, fix, begins_anew, standstill, totals, context };
-    let Some(journey) = state.journey.as_deref_mut() else {
-        state.journey = Some(Box::new(step.begin()));
+    let Some(journey) = state.journey.as_mut() else {
+        state.journey = Some(step.begin());
         return;
     };
     // That of the fix before, to which another report may still have added it.
@@ -98,7 +98,7 @@ pub(super) fn end(state: &mut VehicleState, at: Timestamp, context: &Context<'_>
 
 /// Sets what confirms the records of a step.
 pub(super) fn confirm(state: &mut VehicleState, records: &[Record], at: Timestamp) {
-    let Some(journey) = state.journey.as_deref_mut() else { return };
+    let Some(journey) = state.journey.as_mut() else { return };
     let is_its_own = |record: &&Record| {
         record.is_open()
             && record.kind() == journey.kind.into()
@@ -111,7 +111,7 @@ pub(super) fn confirm(state: &mut VehicleState, records: &[Record], at: Timestam
 
 /// The record of the trip or stop that goes on, if it has one.
 pub(super) fn open_record(state: &VehicleState, context: &Context<'_>) -> Option<Record> {
-    let journey = state.journey.as_deref()?;
+    let journey = state.journey.as_ref()?;
     Some(journey.open_record(journey.told_at?, context))
 }
 
