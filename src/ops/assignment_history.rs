@@ -1,6 +1,6 @@
 //! The history of assignments, and its correction.
 //!
-//! Records already written keep their driver, whatever happens to an assignment.
+//! Records already written are put right by the writer (`store/track/driven.rs`).
 
 use serde_json::json;
 use uuid::Uuid;
@@ -91,6 +91,8 @@ pub async fn correct_assignment(
         Assignment { started_at: span.0, ended_at: Some(span.1), updated_at: now, ..current.clone() };
     history::correct(change.on(), &scope, &corrected).await?;
     change.assigns(&corrected, ChangeKind::Updated);
+    let ends = current.ended_at.max(corrected.ended_at);
+    change.drove(&corrected, (current.started_at.min(corrected.started_at), ends));
     let recorded = change.done(&pair.0, AuditAction::CorrectAssignment, &current, &corrected).await?;
     change.commit(recorded, corrected).await
 }
@@ -108,6 +110,7 @@ pub async fn remove_assignment(
     if_match.check(&current)?;
     history::remove(change.on(), &scope, id).await?;
     change.assigns(&current, ChangeKind::Deleted);
+    change.drove(&current, (current.started_at, current.ended_at));
     let recorded = change.done(&pair.0, AuditAction::RemoveAssignment, &current, &json!({})).await?;
     change.commit(recorded, ()).await
 }

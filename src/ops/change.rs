@@ -23,12 +23,16 @@ use crate::domain::assignment::Assignment;
 use crate::domain::audit::{AuditAction, AuditEntry, AuditResource, changed_members};
 use crate::sessions::Sessions;
 use crate::store::assignment::{self, Ending, Open};
+use crate::store::change_log::DrivenAnew;
 use crate::store::outbox::{self, Notice, OutgoingMail};
 use crate::store::sql::{On, Tx};
 use crate::store::{audit, change_log};
 
 /// The audited role of an actor who is not signed in.
 const NOBODY: &str = "anonymous";
+
+/// Seconds of a day.
+const DAY_SECONDS: f64 = 86_400.0;
 
 /// A change under way.
 #[must_use = "nothing of a change is stored before its commit"]
@@ -41,6 +45,8 @@ pub(super) struct Change<'a> {
     live_resources: Vec<(OrgScope, LiveResource)>,
     /// For the log of changes, without their numbers.
     changes: Vec<LoggedChange>,
+    /// Times whose records may have another driver now.
+    driven: Vec<DrivenAnew>,
     after: AfterCommit,
 }
 
@@ -67,7 +73,17 @@ impl<'a> Change<'a> {
     ) -> Result<Self, OpError> {
         let tx = context.db.begin().await?;
         let (live_resources, after) = (Vec::new(), AfterCommit::default());
-        Ok(Self { context, caller, scope, tx, now: None, live_resources, changes: Vec::new(), after })
+        Ok(Self {
+            context,
+            caller,
+            scope,
+            tx,
+            now: None,
+            live_resources,
+            changes: Vec::new(),
+            driven: Vec::new(),
+            after,
+        })
     }
 
     /// Sets its instant to the one as of which its body was read.
@@ -103,6 +119,15 @@ impl<'a> Change<'a> {
         self.affects(ChangedResource::Vehicle, assignment.vehicle_id.0);
     }
 
+    /// Leaves it to the writer to put right who drove in a time; without an end, until now. What comes later is written by
+    /// the assignments as they are then.
+    pub(super) fn drove(&mut self, assignment: &Assignment, (from, to): (Timestamp, Option<Timestamp>)) {
+        let (assignment_id, vehicle_id) = (assignment.id, assignment.vehicle_id);
+        // Fixes may be a little ahead of the clock.
+        let to = to.unwrap_or_else(|| self.now().plus_seconds(DAY_SECONDS));
+        self.driven.push(DrivenAnew { assignment_id, vehicle_id, from, to });
+    }
+
     /// Ends open assignments, and logs that.
     pub(super) async fn end_assignments(
         &mut self,
@@ -113,6 +138,7 @@ impl<'a> Change<'a> {
         let now = self.now();
         for ended in assignment::end(self.on(), scope, which, ending, now).await? {
             self.assigns(&ended, ChangeKind::Updated);
+            self.drove(&ended, (ending.at.max(ended.started_at), None));
         }
         Ok(())
     }
@@ -302,6 +328,7 @@ impl<'a> Change<'a> {
         if !self.changes.is_empty() {
             self.after.logs_changes = true;
             change_log::insert(&mut self.tx, &self.changes).await?;
+            change_log::leave_driven(&mut self.tx, &self.driven).await?;
         }
         publish::commit(self.context, self.tx, self.live_resources, self.after).await?;
         Ok(answer)

@@ -2,7 +2,7 @@
 //! them in the order of records (`track/numbering.rs`), so that whoever reads by number skips none.
 
 use uuid::Uuid;
-use waypost_actors::model::{Change, ChangeKind, ChangedResource, OrganizationId, Timestamp};
+use waypost_actors::model::{Change, ChangeKind, ChangedResource, OrganizationId, Timestamp, VehicleId};
 use waypost_actors::ports::MAX_NUMBERED;
 use waypost_actors::watch::Audience;
 
@@ -62,6 +62,31 @@ pub async fn insert(tx: &mut Tx, changes: &[Change]) -> Result<()> {
     Ok(())
 }
 
+/// A time in which another driver may have driven a vehicle than its records say, because of an assignment that changed.
+#[derive(Clone, Copy, Debug)]
+pub struct DrivenAnew {
+    /// The assignment.
+    pub assignment_id: Uuid,
+    /// Its vehicle.
+    pub vehicle_id: VehicleId,
+    /// Since when.
+    pub from: Timestamp,
+    /// Until when; not included.
+    pub to: Timestamp,
+}
+
+/// Leaves the records of some times to the writer, with the changes of their assignments, which were inserted before in this
+/// transaction.
+pub async fn leave_driven(tx: &mut Tx, driven: &[DrivenAnew]) -> Result<()> {
+    for DrivenAnew { assignment_id, vehicle_id, from, to } in driven {
+        let update = "update change set vehicle_id = $2, driven_from = $3, driven_to = $4 where id = (select c.id from change c \
+            where c.resource = 'assignment' and c.resource_id = $1 and c.sequence is null order by c.id desc limit 1)";
+        let stmt = tx.on().sql(update).bind(*assignment_id).bind(vehicle_id.0);
+        stmt.bind(Time(*from)).bind(Time(*to)).run().await?;
+    }
+    Ok(())
+}
+
 /// The first changes that wait for their number, in the order in which they were made.
 pub(super) async fn waiting(on: On<'_>) -> Result<Vec<Uuid>> {
     let select = "select id from change where sequence is null order by id limit ";
@@ -102,6 +127,6 @@ pub async fn next_number(on: On<'_>) -> Result<i64> {
 /// Deletes the oldest changes, at most `rows`, if they are too old to be kept; returns how many.
 pub async fn delete_old(db: &Db, now: Timestamp, rows: i64) -> Result<u64> {
     let delete = "delete from change where changed_at < $1 and id in (select c.id from change c \
-        where c.shard = 0 and c.sequence is not null order by c.sequence limit $2)";
+        where c.shard = 0 and c.sequence is not null and c.driven_from is null order by c.sequence limit $2)";
     db.write().sql(delete).bind(Time(now.plus_seconds(-KEEP_SECONDS))).bind(rows).run().await
 }

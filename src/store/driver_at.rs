@@ -1,11 +1,11 @@
 //! Who drove at the time of a record: looked up once per batch, and not at all if there was never an assignment.
 //!
-//! A record names the driver of its `occurredAt`, according to the assignments when it was written. Later assignments
-//! do not change it; a revision looks the driver up again only if it occurred at another instant.
+//! A record names the driver of its `occurredAt`, according to the assignments. Those that are made, corrected or ended for the
+//! past later put it right (`track/driven.rs`).
 
 use std::collections::HashMap;
 
-use waypost_actors::model::{DriverId, Timestamp, VehicleId};
+use waypost_actors::model::{DriverId, EventStatus, Timestamp, VehicleId};
 use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::{Effects, Record};
 
@@ -31,9 +31,9 @@ impl Drivers {
         Ok(Self(known.collect()))
     }
 
-    /// The driver of a record. `stored`: its previous version, whose driver is kept if the instant is the same.
+    /// The driver of a record. `stored`: its previous version; one that is taken back keeps that one's driver.
     pub(super) fn of(&self, record: &Record, stored: Option<&Record>) -> Option<DriverId> {
-        match stored.filter(|stored| stored.occurred_at == record.occurred_at) {
+        match stored.filter(|_| record.status == EventStatus::Retracted) {
             Some(stored) => stored.driver_id,
             None => self.at(record.vehicle_id, record.occurred_at),
         }

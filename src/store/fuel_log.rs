@@ -49,9 +49,8 @@ async fn correct(
         let known = stored.get(&row.recorded_at);
         let new = new_row(write, row, drivers);
         match known {
-            Some((known, _)) if known == row => None,
-            Some((_, driver)) => Some(NewFuelRow { driver: *driver, ..new }),
-            None => Some(new),
+            Some((known, driver)) if known == row && *driver == new.driver => None,
+            _ => Some(new),
         }
     });
     insert_fuel_rows(changed).run(tx).await?;

@@ -1,9 +1,10 @@
 //! Who drove when: parts of a history, ends dated back, and corrections of what was entered wrongly.
 
 use serde_json::{Value, json};
+use waypost_test_support::eventually;
 
 use crate::drivers::{driver, made};
-use crate::harness::{App, Org, on_each_engine, text};
+use crate::harness::{ANSWER_WITHIN, App, Org, START, circle, on_each_engine, text};
 
 /// A driver's path, a vehicle's id, and three times that they drove it: two days each, from the 1st, 5th and 9th of
 /// April.
@@ -159,6 +160,61 @@ fn only_what_is_over_is_corrected_also_of_a_driver_who_is_gone() {
         let van = app.post("/v1/vehicles", &org.org_admin, json!({ "name": "van" })).await.ok(201);
         let wrong = path(&assignments[0]["id"]).replace(&bus, &text(&van["id"]));
         app.delete(&wrong, &org.org_admin).await.problem(404, "notFound");
+        app
+    });
+}
+
+#[test]
+fn records_name_who_is_known_to_have_driven_whenever_that_is_known() {
+    on_each_engine(async |app| {
+        let org = app.org("fleet").await;
+        let mut depot = circle("Depot");
+        depot["effectiveFrom"] = Value::Null;
+        app.post("/v1/geofences", &org.org_admin, depot).await.ok(201);
+        let body = json!({ "name": "bus", "tracker": { "uniqueId": "bus" } });
+        let made_bus = app.post("/v1/vehicles", &org.org_admin, body).await.ok(201);
+        let (bus, token) = (text(&made_bus["id"]), text(&made_bus["tracker"]["token"]));
+        let ago = |seconds: f64| START.plus_seconds(-seconds);
+        for (seconds, latitude) in [(3_600.0, 30.27), (1_800.0, 30.4)] {
+            let fix =
+                json!({ "recordedAt": ago(seconds).as_millis(), "latitude": latitude, "longitude": -97.74 });
+            app.post("/v1/positions", &token, json!({ "items": [fix] })).await.ok(200);
+        }
+        let events = async || {
+            let found = app.get("/v1/geofence-events?sort=occurredAt", &org.viewer).await.ok(200);
+            let of =
+                |event: &Value| (text(&event["type"]), event["driverId"].clone(), event["revision"].clone());
+            found["data"].as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+        };
+        let said = |entry: (&Value, i64), exit: (&Value, i64)| {
+            let event = |kind: &str, (driver, revision): (&Value, i64)| {
+                (kind.to_owned(), driver.clone(), json!(revision))
+            };
+            vec![event("entry", entry), event("exit", exit)]
+        };
+        let nobody = Value::Null;
+        assert_eq!(events().await, said((&nobody, 1), (&nobody, 1)));
+        // Assigned for the past.
+        let driver = made(&app, &org.org_admin, driver("Ruiz", None)).await;
+        let id = json!(driver.rsplit('/').next().unwrap());
+        let wish = json!({ "vehicleId": bus, "startedAt": ago(7_200.0) });
+        app.post(&format!("{driver}/assign-vehicle"), &org.dispatcher, wish).await.ok(200);
+        eventually(ANSWER_WITHIN, async || events().await == said((&id, 2), (&id, 2))).await;
+        // Ended for the past, between the two.
+        let end = format!("{driver}/vehicles/{bus}?endedAt={}", ago(2_700.0));
+        app.delete(&end, &org.dispatcher).await.ok(204);
+        eventually(ANSWER_WITHIN, async || events().await == said((&id, 2), (&nobody, 3))).await;
+        // Corrected, and removed.
+        let assignment = listed(&app, &org, &format!("{driver}/vehicles")).await.remove(0);
+        let path = format!("{driver}/vehicles/{bus}/assignments/{}", text(&assignment["id"]));
+        let correction = json!({ "startedAt": ago(3_000.0), "endedAt": ago(1.0) });
+        app.put(&path, &org.org_admin, correction).await.ok(200);
+        eventually(ANSWER_WITHIN, async || events().await == said((&nobody, 3), (&id, 4))).await;
+        app.delete(&path, &org.org_admin).await.ok(204);
+        eventually(ANSWER_WITHIN, async || events().await == said((&nobody, 3), (&nobody, 5))).await;
+        // Whoever follows the log by number has heard of each.
+        let followed = app.get("/v1/geofence-events?sort=sequence&status=active", &org.viewer).await.ok(200);
+        assert_eq!(followed["data"].as_array().unwrap().last().unwrap()["revision"], 5);
         app
     });
 }

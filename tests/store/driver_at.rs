@@ -1,8 +1,10 @@
 //! Who drove, resolved when a record is written.
 
 use uuid::Uuid;
+use waypost::store::change_log::{self, DrivenAnew};
 use waypost::store::time::Time;
-use waypost_actors::model::{DriverId, EventStatus};
+use waypost_actors::model::{Change, ChangeKind, ChangedResource, DriverId, EventStatus};
+use waypost_actors::ports::TrackStore;
 use waypost_actors::tracking::Record;
 use waypost_test_support::{TestStore, for_each_engine};
 
@@ -12,8 +14,9 @@ use crate::fleet::{
 
 for_each_engine!(
     a_record_has_the_driver_of_its_instant,
-    a_revision_keeps_the_driver_unless_it_happened_at_another_instant,
-    a_record_that_holds_again_on_the_live_path_keeps_its_driver,
+    a_revision_has_the_driver_of_the_assignments_as_they_are,
+    a_record_that_holds_again_on_the_live_path_has_the_driver_of_now,
+    who_drove_never_depends_on_the_order,
 );
 
 pub(crate) const FIRST: DriverId = DriverId(Uuid::from_u128(201));
@@ -62,7 +65,7 @@ async fn a_record_has_the_driver_of_its_instant(store: TestStore) {
     assert_eq!(drivers(&log(&track).await), stored, "what is told is what is stored");
 }
 
-async fn a_revision_keeps_the_driver_unless_it_happened_at_another_instant(store: TestStore) {
+async fn a_revision_has_the_driver_of_the_assignments_as_they_are(store: TestStore) {
     let track = stand(&store).await;
     hire(&store).await;
     assign(&store, FIRST, 0, Some(100)).await;
@@ -78,7 +81,7 @@ async fn a_revision_keeps_the_driver_unless_it_happened_at_another_instant(store
     let expected = [
         (exit(4, 90).id, EventStatus::Retracted, Some(FIRST)),
         (entry(1, 50).id, active, Some(FIRST)),
-        (exit(2, 150).id, active, None),
+        (exit(2, 150).id, active, Some(SECOND)),
         (moved.id, active, Some(SECOND)),
     ];
     assert_eq!(said, expected);
@@ -87,16 +90,93 @@ async fn a_revision_keeps_the_driver_unless_it_happened_at_another_instant(store
     let events = vec![later(entry(1, 50)), later(exit(2, 150)), moved, back];
     let told = commit(&track, vec![correcting(correction(None, None, events))]).await.remove(0).records;
     assert_eq!(drivers(&told), [Some(SECOND)]);
-    assert_eq!(drivers(&log(&track).await), [Some(FIRST), None, Some(SECOND), Some(SECOND)]);
+    assert_eq!(drivers(&log(&track).await), [Some(FIRST), Some(SECOND), Some(SECOND), Some(SECOND)]);
 }
 
-async fn a_record_that_holds_again_on_the_live_path_keeps_its_driver(store: TestStore) {
+async fn a_record_that_holds_again_on_the_live_path_has_the_driver_of_now(store: TestStore) {
     let track = stand(&store).await;
     hire(&store).await;
     commit(&track, vec![recording(vec![entry(1, 50)])]).await;
     assign(&store, FIRST, 0, None).await;
     commit(&track, vec![correcting(correction(None, None, Vec::new()))]).await;
     let committed = commit(&track, vec![recording(vec![entry(1, 50), exit(2, 60)])]).await;
-    assert_eq!(drivers(&committed[0].records), [None, Some(FIRST)]);
-    assert_eq!(drivers(&log(&track).await), [None, Some(FIRST)]);
+    assert_eq!(drivers(&committed[0].records), [Some(FIRST), Some(FIRST)]);
+    assert_eq!(drivers(&log(&track).await), [Some(FIRST), Some(FIRST)]);
+}
+
+/// What is done to assignments, one after the other, with the time whose drivers that may change.
+const EDITS: [(&str, i64, i64); 5] = [
+    ("assign FIRST", 0, 100),
+    ("assign SECOND", 100, 999),
+    ("correct FIRST", 0, 100),
+    ("end SECOND", 150, 999),
+    ("assign FIRST again", 180, 999),
+];
+
+async fn edit(store: &TestStore, (what, from, to): (&str, i64, i64)) {
+    let update = "update assignment set started_at = $2, ended_at = $3, end_reason = 'unassigned' where driver_id = $1";
+    match what {
+        "assign FIRST" => assign(store, FIRST, 0, Some(100)).await,
+        "assign SECOND" => assign(store, SECOND, 100, None).await,
+        "assign FIRST again" => assign(store, FIRST, 180, None).await,
+        what => {
+            let (driver, from, to) =
+                if what == "correct FIRST" { (FIRST, 30, 80) } else { (SECOND, 100, 150) };
+            let update = store.db.write().sql(update).bind(driver.0);
+            update.bind(Time(at(from))).bind(Time(at(to))).run().await.expect("an update");
+        }
+    }
+    let mut tx = store.db.begin().await.expect("a transaction");
+    let change = Change {
+        sequence: 0,
+        organization_id: Some(ORGANIZATION),
+        resource: ChangedResource::Assignment,
+        resource_id: Uuid::from_u128(7),
+        kind: ChangeKind::Updated,
+        changed_at: at(0),
+    };
+    change_log::insert(&mut tx, &[change]).await.expect("logged");
+    let (from, to) = (at(from), at(to));
+    let driven = DrivenAnew { assignment_id: Uuid::from_u128(7), vehicle_id: VEHICLE, from, to };
+    change_log::leave_driven(&mut tx, &[driven]).await.expect("left");
+    tx.commit().await.expect("committed");
+}
+
+async fn who_drove_never_depends_on_the_order(store: TestStore) {
+    let track = stand(&store).await;
+    hire(&store).await;
+    let instants = [10, 40, 79, 80, 95, 120, 150, 170, 200];
+    let expected = [None, Some(FIRST), Some(FIRST), None, None, Some(SECOND), None, None, Some(FIRST)];
+    let mut random = 1_u64;
+    let mut below = |bound: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % bound
+    };
+    for round in 0..200 {
+        for delete in ["delete from records", "delete from assignment", "delete from change"] {
+            store.db.write().sql(delete).run().await.expect("emptied");
+        }
+        // Records in any order, and edits in theirs, drawn together.
+        let (mut records, mut edits) = ((0..instants.len()).collect::<Vec<_>>(), EDITS.iter());
+        while !records.is_empty() || edits.len() > 0 {
+            if below(records.len() + edits.len()) < records.len() {
+                let place = records.swap_remove(below(records.len()));
+                commit(&track, vec![recording(vec![entry(place as i64, instants[place])])]).await;
+            } else if let Some(next) = edits.next() {
+                edit(&store, *next).await;
+            }
+            if below(2) == 0 {
+                track.number_changes().await.expect("numbered");
+            }
+            if below(3) == 0 {
+                track.drive_anew().await.expect("put right");
+            }
+        }
+        track.number_changes().await.expect("numbered");
+        while track.drive_anew().await.expect("put right").1 {}
+        let mut found = log(&track).await;
+        found.sort_by_key(|record| record.occurred_at);
+        assert_eq!(drivers(&found), expected, "round {round}");
+        assert_eq!(track.drive_anew().await.expect("nothing waits"), (Vec::new(), false));
+    }
 }

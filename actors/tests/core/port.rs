@@ -98,6 +98,10 @@ impl TrackStore for Store {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
+    fn drive_anew(&self) -> BoxFuture<'_, Result<(Vec<Record>, bool), StoreError>> {
+        Box::pin(std::future::ready(Ok((Vec::new(), false))))
+    }
+
     fn log_connections<'a>(
         &'a self,
         records: &'a [Record],

@@ -80,6 +80,10 @@ impl TrackStore for NullStore {
         Box::pin(async { Ok(Vec::new()) })
     }
 
+    fn drive_anew(&self) -> BoxFuture<'_, Result<(Vec<Record>, bool), StoreError>> {
+        Box::pin(std::future::ready(Ok((Vec::new(), false))))
+    }
+
     fn log_connections<'a>(
         &'a self,
         records: &'a [Record],

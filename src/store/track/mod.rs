@@ -4,6 +4,7 @@
 
 mod commit;
 mod connections;
+mod driven;
 mod fix_log;
 mod memory;
 mod numbering;
@@ -207,6 +208,13 @@ impl TrackStore for Track {
         Box::pin(async move {
             self.require_durability()?;
             self.number_waiting().await.map_err(away)?.ok_or(StoreError::TakenOver)
+        })
+    }
+
+    fn drive_anew(&self) -> BoxFuture<'_, std::result::Result<(Vec<Record>, bool), StoreError>> {
+        Box::pin(async move {
+            self.require_durability()?;
+            self.revise_drivers().await.map_err(away)?.ok_or(StoreError::TakenOver)
         })
     }
 

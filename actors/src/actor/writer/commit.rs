@@ -70,6 +70,16 @@ impl Log {
         Ok(many >= MAX_NUMBERED)
     }
 
+    /// Puts right who drove, and tells it; returns whether there is more.
+    async fn drive_anew(&mut self) -> Result<bool, Unnumbered> {
+        let (records, more) =
+            in_time(self.limit, self.store.drive_anew()).await.map_err(Unnumbered::Failed)?;
+        let many = records.len();
+        self.counts(records.iter().map(|record| record.sequence))?;
+        self.tell(Logged { records, ..Logged::default() }, many).await;
+        Ok(more)
+    }
+
     /// Stores records of connections, and tells them.
     async fn log_connections(&mut self, Telling { records, done }: Telling) -> Result<(), Unnumbered> {
         let records = match in_time(self.limit, self.store.log_connections(&records)).await {
@@ -101,7 +111,11 @@ impl Log {
     }
 
     async fn number(&mut self, unlogged: Unlogged) -> Result<bool, Unnumbered> {
-        let more_changes = if unlogged.changes_wait { self.number_changes().await? } else { false };
+        let mut more_changes = false;
+        if unlogged.changes_wait {
+            more_changes = self.number_changes().await?;
+            more_changes |= self.drive_anew().await?;
+        }
         if let Some(telling) = unlogged.telling {
             self.log_connections(telling).await?;
         }
