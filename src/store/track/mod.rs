@@ -9,6 +9,7 @@ mod fix_log;
 mod memory;
 mod numbering;
 mod packed_fixes;
+mod packed_numbers;
 mod recovery;
 mod tails;
 mod unsaved;

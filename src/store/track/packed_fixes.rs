@@ -1,22 +1,17 @@
 //! The bytes of a row of the fix log: what one commit applied, packed (docs/store.md).
-//!
-//! Numbers that come back from ten-millionths of a degree, or from thousandths, are stored as such; others whole.
 
 use postcard::{from_bytes, to_stdvec};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
-use waypost_actors::model::{Fix, FuelReading, Place, Timestamp, VehicleId};
+use waypost_actors::model::{Fix, FuelReading, Timestamp, VehicleId};
 use waypost_actors::tracking::{Applied, Freshness, PositionRow, Quarantine};
 
+use super::packed_numbers::{Before, MICROS_PER_MILLI, Number, PackedPlace};
 use crate::store::packed_attributes::{pack_attributes, unpack_attributes};
 use crate::store::sql::{Result, SqlError};
 
 /// What was applied to one vehicle.
 pub(super) type AppliedTo = (VehicleId, Applied);
-
-const PER_DEGREE: f64 = 1e7;
-const PER_UNIT: f64 = 1e3;
-const MICROS_PER_MILLI: i64 = 1_000;
 
 /// The form of the bytes; its number comes first in them.
 #[derive(Serialize, Deserialize)]
@@ -74,87 +69,6 @@ enum Unit {
     Percent,
     Liters,
     Raw,
-}
-
-/// How long before the step's time, cut to milliseconds.
-#[derive(Serialize, Deserialize)]
-enum Before {
-    Millis(i64),
-    Micros(i64),
-}
-
-#[derive(Serialize, Deserialize)]
-enum PackedPlace {
-    /// Ten-millionths of a degree.
-    Scaled(i32, i32),
-    Whole(f64, f64),
-}
-
-#[derive(Serialize, Deserialize)]
-enum Number {
-    None,
-    /// Thousandths.
-    Scaled(i64),
-    Whole(f64),
-}
-
-impl Before {
-    fn pack(at: Timestamp, base: i64) -> Self {
-        let micros = base.wrapping_sub(at.as_micros());
-        if micros % MICROS_PER_MILLI == 0 {
-            Self::Millis(micros / MICROS_PER_MILLI)
-        } else {
-            Self::Micros(micros)
-        }
-    }
-
-    const fn unpack(&self, base: i64) -> Timestamp {
-        let micros = match *self {
-            Self::Millis(millis) => millis.wrapping_mul(MICROS_PER_MILLI),
-            Self::Micros(micros) => micros,
-        };
-        Timestamp::from_micros(base.wrapping_sub(micros))
-    }
-}
-
-/// The number as so many parts of one, if that gives the same bits back.
-fn scaled(value: f64, per_unit: f64) -> Option<i64> {
-    let parts = (value * per_unit).round() as i64;
-    (parts as f64 / per_unit).to_bits().eq(&value.to_bits()).then_some(parts)
-}
-
-impl PackedPlace {
-    fn pack(place: Place) -> Self {
-        let degrees = |value| scaled(value, PER_DEGREE).and_then(|parts| i32::try_from(parts).ok());
-        match (degrees(place.latitude), degrees(place.longitude)) {
-            (Some(latitude), Some(longitude)) => Self::Scaled(latitude, longitude),
-            _ => Self::Whole(place.latitude, place.longitude),
-        }
-    }
-
-    fn unpack(&self) -> Place {
-        match *self {
-            Self::Scaled(latitude, longitude) => {
-                Place::new(f64::from(latitude) / PER_DEGREE, f64::from(longitude) / PER_DEGREE)
-            }
-            Self::Whole(latitude, longitude) => Place::new(latitude, longitude),
-        }
-    }
-}
-
-impl Number {
-    fn pack(value: Option<f64>) -> Self {
-        let Some(value) = value else { return Self::None };
-        scaled(value, PER_UNIT).map_or(Self::Whole(value), Self::Scaled)
-    }
-
-    fn unpack(&self) -> Option<f64> {
-        match *self {
-            Self::None => None,
-            Self::Scaled(parts) => Some(parts as f64 / PER_UNIT),
-            Self::Whole(value) => Some(value),
-        }
-    }
 }
 
 impl More {
@@ -300,7 +214,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<AppliedTo>> {
 
 #[cfg(test)]
 mod tests {
-    use waypost_actors::model::NewAttributes;
+    use waypost_actors::model::{NewAttributes, Place};
 
     use super::*;
 
