@@ -37,13 +37,16 @@ pub(super) async fn keep_partitions(context: Context) {
     }
 }
 
-/// Loads keys made by `waypost keys rotate`, for as long as the server runs.
+/// Loads keys made by `waypost keys rotate`, for as long as the server runs. What hinders it is told once, not each time.
 pub(super) async fn keep_keys(context: Context) {
+    let mut told = None;
     loop {
         tokio::time::sleep(KEYS_EVERY).await;
-        if let Err(error) = context.auth.renew_keys().await {
-            tracing::warn!(%error, "the signing keys cannot be read; those known before go on");
+        let failed = context.auth.renew_keys().await.err().map(|error| error.to_string());
+        if let Some(error) = failed.as_ref().filter(|_| told != failed) {
+            tracing::error!(%error, "the signing keys cannot be read; those known before go on, until the next start");
         }
+        told = failed;
     }
 }
 

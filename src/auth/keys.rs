@@ -3,7 +3,7 @@
 //!
 //! Refresh tokens are random and not signed, so changing keys signs no one out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use waypost_actors::model::Timestamp;
 
@@ -12,6 +12,7 @@ use crate::clock;
 use crate::config::{Secret, Settings};
 use crate::store::signing_key::{self, SigningKey};
 use crate::store::sql::{Db, SqlError};
+use crate::store::webhook_secret::{self, WebhookSecret};
 
 /// The name of the key made at the first start; two servers starting at once agree on it.
 const FIRST_KID: &str = "1";
@@ -42,6 +43,18 @@ pub enum KeyError {
          one, or, if it is lost, make new ones: waypost keys rotate --at-once"
     )]
     Wrapped,
+    /// Secrets of so many webhooks were wrapped with another master key, or no master key is set.
+    #[error(
+        "the secrets of {0} webhooks are wrapped with another key than masterKey or masterKeyFile gives. Set that one, \
+         or, if it is lost, waypost keys rotate --at-once, and give these webhooks new secrets"
+    )]
+    Webhooks(usize),
+    /// What is stored is wrapped, and there is no master key to wrap a new key with.
+    #[error(
+        "the signing keys in the store are wrapped, and neither masterKey nor masterKeyFile is set: a new one would be \
+         in clear. Set the server's (run this where its waypost.toml is, or name --master-key-file)"
+    )]
+    Unset,
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] SqlError),
@@ -54,14 +67,21 @@ pub struct MasterKey(Option<Secret>);
 impl MasterKey {
     /// Reads it from the settings.
     pub fn of(settings: &Settings) -> Result<Self, KeyError> {
-        let text = match (&settings.master_key, &settings.master_key_file) {
-            (None, None) => return Ok(Self(None)),
-            (Some(_), Some(_)) => return Err(KeyError::Both),
-            (Some(key), None) => key.reveal().to_owned(),
-            (None, Some(file)) => {
-                std::fs::read_to_string(file).map_err(|error| KeyError::File(file.clone(), error))?
-            }
-        };
+        match (&settings.master_key, &settings.master_key_file) {
+            (None, None) => Ok(Self(None)),
+            (Some(_), Some(_)) => Err(KeyError::Both),
+            (Some(key), None) => Self::parse(key.reveal()),
+            (None, Some(file)) => Self::read(file),
+        }
+    }
+
+    /// Reads it from a file.
+    pub fn read(file: &Path) -> Result<Self, KeyError> {
+        let text = std::fs::read_to_string(file).map_err(|error| KeyError::File(file.to_owned(), error))?;
+        Self::parse(&text)
+    }
+
+    fn parse(text: &str) -> Result<Self, KeyError> {
         let text = text.trim();
         if text.len() < SHORTEST_MASTER {
             return Err(KeyError::Short);
@@ -118,13 +138,13 @@ impl MasterKey {
     }
 }
 
-/// Loads the keys of a store, unwrapped, and creates the first one if there are none. Keys in clear are wrapped if
-/// there is a master key.
+/// Loads the keys of a store, unwrapped, and creates the first one if there are none. Keys and webhooks' secrets in
+/// clear are wrapped if there is a master key.
 pub(super) async fn start(db: &Db, master: &MasterKey, now: Timestamp) -> Result<Vec<SigningKey>, KeyError> {
-    let mut keys = signing_key::all(db).await?;
+    let mut keys = signing_key::all(db.read()).await?;
     if keys.is_empty() {
         signing_key::insert(db.write(), &master.new_key(FIRST_KID.to_owned(), now)).await?;
-        keys = signing_key::all(db).await?;
+        keys = signing_key::all(db.read()).await?;
     }
     for wrapped in keys.iter().filter_map(|key| master.wrapped(key)) {
         signing_key::wrap(db.write(), &wrapped.kid, &wrapped.secret).await?;
@@ -132,26 +152,105 @@ pub(super) async fn start(db: &Db, master: &MasterKey, now: Timestamp) -> Result
             "a signing key was in clear and is wrapped now; backups from before have it: waypost keys rotate"
         );
     }
-    keys.into_iter().map(|key| master.opened(key)).collect()
+    let keys = keys.into_iter().map(|key| master.opened(key)).collect::<Result<_, _>>()?;
+    start_webhooks(db, master, now).await?;
+    Ok(keys)
+}
+
+async fn start_webhooks(db: &Db, master: &MasterKey, now: Timestamp) -> Result<(), KeyError> {
+    let secrets = webhook_secret::all(db.read()).await?;
+    for before in secrets.iter().filter(|stored| master.0.is_some() && stored.is_in_clear()) {
+        webhook_secret::put(db.write(), before, &before.resealed(master, master)).await?;
+    }
+    let unreadable = unreadable(&secrets, master, now);
+    if unreadable > 0 {
+        tracing::error!(
+            webhooks = unreadable,
+            "secrets of webhooks are wrapped with another masterKey than this server has: nothing is delivered to \
+             these. Set that one, or give each a new secret"
+        );
+    }
+    Ok(())
+}
+
+impl WebhookSecret {
+    fn is_in_clear(&self) -> bool {
+        let former = self.former_secret.as_ref();
+        [&self.secret].into_iter().chain(former).any(|stored| stored.first() == Some(&IN_CLEAR))
+    }
+
+    /// Whether every secret that still signs can be read.
+    fn opens(&self, master: &MasterKey, now: Timestamp) -> bool {
+        let signs = self.former_secret_until.is_some_and(|until| now < until.into());
+        let former = self.former_secret.as_ref().filter(|_| signs);
+        [&self.secret].into_iter().chain(former).all(|stored| master.unsealed(stored).is_some())
+    }
+
+    /// Read with one master key and wrapped with another; what cannot be read stays as it is.
+    fn resealed(&self, from: &MasterKey, to: &MasterKey) -> Self {
+        let sealed =
+            |stored: &Vec<u8>| from.unsealed(stored).map_or_else(|| stored.clone(), |it| to.sealed(&it));
+        let (secret, former) = (sealed(&self.secret), self.former_secret.as_ref().map(sealed));
+        Self { secret, former_secret: former, ..self.clone() }
+    }
+}
+
+/// How many webhooks have a secret that this master key does not read.
+fn unreadable(secrets: &[WebhookSecret], master: &MasterKey, now: Timestamp) -> usize {
+    secrets.iter().filter(|stored| !stored.opens(master, now)).count()
+}
+
+/// Whether a server with this master key can read what it needs of a store.
+pub fn check(
+    master: &MasterKey,
+    keys: &[SigningKey],
+    secrets: &[WebhookSecret],
+    now: Timestamp,
+) -> Result<(), KeyError> {
+    keys.iter().try_for_each(|key| master.opened(key.clone()).map(drop))?;
+    match unreadable(secrets, master, now) {
+        0 => Ok(()),
+        count => Err(KeyError::Webhooks(count)),
+    }
 }
 
 /// Loads the current keys of a store, unwrapped.
 pub(super) async fn load(db: &Db, master: &MasterKey) -> Result<Vec<SigningKey>, KeyError> {
-    signing_key::all(db).await?.into_iter().map(|key| master.opened(key)).collect()
+    signing_key::all(db.read()).await?.into_iter().map(|key| master.opened(key)).collect()
 }
 
 /// Creates a new key, which signs once the servers notice it, and retires the previous ones: what they signed stays
-/// valid until it expires. With `at_once` it becomes invalid now, and clients refresh their tokens.
-pub async fn rotate(db: &Db, master: &MasterKey, now: Timestamp, at_once: bool) -> Result<(), KeyError> {
-    let key = master.new_key(clock::new_id().to_string(), now);
+/// valid until it expires. With `at_once` it becomes invalid now, and clients refresh their tokens. Everything that is
+/// kept is read with one master key and wrapped with the other, which may be the same; without `at_once` all of it must
+/// be readable. Returns how many webhooks have a secret that is not.
+pub async fn rotate(
+    db: &Db,
+    (from, to): (&MasterKey, &MasterKey),
+    now: Timestamp,
+    at_once: bool,
+) -> Result<usize, KeyError> {
     let mut tx = db.begin().await?;
+    let keys = signing_key::all(tx.on()).await?;
+    let secrets = webhook_secret::all(tx.on()).await?;
+    if to.0.is_none() && keys.iter().any(|key| key.wrapped) {
+        return Err(KeyError::Unset);
+    }
     if at_once {
         signing_key::delete_all(tx.on()).await?;
     } else {
+        check(from, &keys, &secrets, now)?;
+        for key in keys {
+            if let Some(wrapped) = to.wrapped(&from.opened(key)?) {
+                signing_key::wrap(tx.on(), &wrapped.kid, &wrapped.secret).await?;
+            }
+        }
         signing_key::retire_all(tx.on(), now.into()).await?;
         signing_key::delete_retired(tx.on(), now.plus_seconds(-CURSOR_SECONDS).into()).await?;
     }
-    signing_key::insert(tx.on(), &key).await?;
+    for before in &secrets {
+        webhook_secret::put(tx.on(), before, &before.resealed(from, to)).await?;
+    }
+    signing_key::insert(tx.on(), &to.new_key(clock::new_id().to_string(), now)).await?;
     tx.commit().await?;
-    Ok(())
+    Ok(unreadable(&secrets, from, now))
 }

@@ -1,11 +1,14 @@
 //! `waypost keys`: the keys that sign access tokens and seal cursors.
 
+use std::path::PathBuf;
+
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 
 use super::setting_flags::{ELSEWHERE, KeysArgs};
 use waypost::auth::{MasterKey, keys};
 use waypost::clock::Clock;
+use waypost::store::checkup::check_up;
 use waypost::store::open::{Location, embedded_file, open};
 
 /// What `keys` takes.
@@ -30,12 +33,16 @@ struct Rotate {
     /// no more. Clients refresh their tokens by themselves; lists that were being paged begin anew.
     #[arg(long)]
     at_once: bool,
+    /// File with another master key, of at least 32 characters: what is wrapped with masterKey, and what is in clear, is
+    /// wrapped with this one. No server may run; start it with this one.
+    #[arg(long, value_name = "FILE")]
+    new_master_key_file: Option<PathBuf>,
     #[command(flatten)]
     settings: KeysArgs,
 }
 
 pub(super) async fn run(keys: Keys) -> anyhow::Result<()> {
-    let KeysCommand::Rotate(Rotate { at_once, settings }) = keys.command;
+    let KeysCommand::Rotate(Rotate { at_once, new_master_key_file, settings }) = keys.command;
     let settings = settings.settings()?;
     let (master, options) = (MasterKey::of(&settings)?, settings.store());
     if let Location::Embedded(directory) = &options.location
@@ -43,11 +50,25 @@ pub(super) async fn run(keys: Keys) -> anyhow::Result<()> {
     {
         bail!("there is no store in {} (another directory: --data-dir)", directory.display());
     }
+    let now = Clock::system().now();
+    let is_served = check_up(&options.location, now).await?.is_some_and(|found| found.is_served);
+    let new = new_master_key_file.as_deref().map(MasterKey::read).transpose()?;
+    if new.is_some() && is_served {
+        bail!("a server has the store and the master key that it started with: stop it first");
+    }
     let db = open(&options).await?;
-    let rotated = keys::rotate(&db, &master, Clock::system().now(), at_once).await;
+    let rotated = keys::rotate(&db, (&master, new.as_ref().unwrap_or(&master)), now, at_once).await;
     db.close().await;
-    rotated.context("the keys are as they were")?;
+    let unreadable = rotated.context("the keys are as they were")?;
     println!("a new signing key is in force; running servers take it within ten seconds");
+    if new.is_some() {
+        println!("everything is wrapped with the new master key: start servers with that one");
+    }
+    if unreadable > 0 {
+        println!(
+            "{unreadable} webhooks have secrets wrapped with a key that is not this one: give them new ones"
+        );
+    }
     if at_once {
         println!("tokens and cursors of the keys before are refused from then on");
     }

@@ -78,3 +78,4 @@ pub mod wal;
 pub mod webhook;
 pub mod webhook_attempt;
 pub mod webhook_delivery;
+pub mod webhook_secret;

@@ -1,6 +1,6 @@
 //! The stored secrets that sign access tokens and cursors, in clear or wrapped.
 
-use super::sql::{Db, On, Result};
+use super::sql::{On, Result};
 use super::time::Time;
 
 /// A secret and its name.
@@ -19,9 +19,8 @@ pub struct SigningKey {
 }
 
 /// All keys, oldest first.
-pub async fn all(db: &Db) -> Result<Vec<SigningKey>> {
-    db.read()
-        .sql("select kid, secret, wrapped, created_at, retired_at from signing_key order by created_at, kid")
+pub async fn all(on: On<'_>) -> Result<Vec<SigningKey>> {
+    on.sql("select kid, secret, wrapped, created_at, retired_at from signing_key order by created_at, kid")
         .all()
         .await
 }
@@ -41,7 +40,7 @@ pub async fn insert(on: On<'_>, key: &SigningKey) -> Result<()> {
     Ok(())
 }
 
-/// Replaces a secret in clear by its wrapped form.
+/// Replaces a secret by its wrapped form.
 pub async fn wrap(on: On<'_>, kid: &str, wrapped: &[u8]) -> Result<()> {
     on.sql("update signing_key set secret = $2, wrapped = $3 where kid = $1")
         .bind(kid)

@@ -29,7 +29,8 @@ pub(super) async fn send_now(
         What::Entry(sequence) => logged(shared, &target, sequence).await?,
     };
     let attempted = Sender::new(Rc::clone(shared), target).send(&message).await;
-    let outcome = if attempted.is_delivered() { AttemptOutcome::Delivered } else { AttemptOutcome::GivenUp };
+    // Nothing is given up by it: what is in the line goes on being tried.
+    let outcome = if attempted.is_delivered() { AttemptOutcome::Delivered } else { AttemptOutcome::Failed };
     let sequence = match what {
         What::Test => None,
         What::Entry(sequence) => Some(sequence),

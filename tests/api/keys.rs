@@ -16,6 +16,19 @@ use crate::harness::{App, PASSWORD, ROOT, on_each_engine, text};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// `waypost keys rotate`, beside the running server, with a master key or none.
+fn rotated(app: &App, master: Option<&str>) -> (bool, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_waypost"));
+    command.env_clear().current_dir(&app.context.settings.data_dir).args(["keys", "rotate"]);
+    command.envs(master.map(|key| ("WAYPOST_MASTER_KEY", key)));
+    match &app.context.settings.database_url {
+        Some(url) => command.env("DATABASE_URL", url.reveal()),
+        None => command.arg("--data-dir").arg(&app.context.settings.data_dir),
+    };
+    let done = command.output().unwrap();
+    (done.status.success(), String::from_utf8([done.stdout, done.stderr].concat()).unwrap())
+}
+
 /// `waypost keys rotate`, beside the running server.
 fn rotate(app: &App, more: &[&str]) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_waypost"));
@@ -65,6 +78,35 @@ fn keys_are_rotated_beside_a_running_server_and_nobody_is_signed_out() {
         let newest = text(&app.post("/v1/auth/refresh", "", refresh).await.ok(200)["accessToken"]);
         app.get("/v1/auth/me", &newest).await.ok(200);
         app.get(&format!("{page}&after={cursor}"), &newest).await.problem(400, "invalidCursor");
+        app
+    });
+}
+
+#[test]
+fn a_master_key_that_does_not_read_what_is_stored_is_refused() {
+    on_each_engine(async |app| {
+        let stored = async || {
+            let rows: Vec<(String, Vec<u8>)> = app
+                .context
+                .db
+                .read()
+                .sql("select kid, secret from signing_key order by kid")
+                .all()
+                .await
+                .unwrap();
+            rows
+        };
+        let (is_done, told) = rotated(&app, Some("a key of more than thirty-two characters"));
+        assert!(is_done, "{told}");
+        let before = stored().await;
+        for (other, why) in [
+            (Some("another key of more than thirty-two characters"), "wrapped with another key"),
+            (None, "neither masterKey nor masterKeyFile is set"),
+        ] {
+            let (is_done, told) = rotated(&app, other);
+            assert!(!is_done && told.contains(why), "{told}");
+        }
+        assert_eq!(stored().await, before);
         app
     });
 }

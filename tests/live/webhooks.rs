@@ -250,7 +250,7 @@ async fn what_was_missed_is_sent_again_when_asked_for(store: TestStore) {
     receiver.answer(|_| Some("HTTP/1.1 400 Bad\r\ncontent-length: 4\r\n\r\nnope".to_owned()));
     let sent =
         server.post(&format!("{path}/attempts/{attempt}/resend"), &fleet.admin, json!({})).await.ok(200);
-    assert_eq!((&sent["outcome"], &sent["answer"]), (&json!("givenUp"), &json!("nope")), "{sent}");
+    assert_eq!((&sent["outcome"], &sent["answer"]), (&json!("failed"), &json!("nope")), "{sent}");
     assert_eq!(sent["messageId"], logged[2]["messageId"]);
     receiver.answer(|_| status(200));
     // While it is disabled nothing is sent, nor afterwards by itself.
