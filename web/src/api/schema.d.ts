@@ -543,7 +543,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List what happened: entries, exits, dwells, refuels, drains, times over a limit of speed, and who is heard of again or not any more, each in the form of its kind
+         * List what happened: entries, exits, dwells, refuels, drains, times over a limit of speed, trips, stops, and who is heard of again or not any more, each in the form of its kind
          * @description Refuels and drains are there for who may read fuel. `sort=sequence` is a feed: commit order, every status; send the last `endCursor` as `after` and miss nothing.
          *
          *     Takes an access token.
@@ -2288,6 +2288,13 @@ export interface components {
          */
         readonly AttemptOutcome: "delivered" | "failed" | "givenUp";
         /**
+         * @description What a device says at a fix beside where it is: an object of 1 to [`MAX_ATTRIBUTES`] members, as compact JSON with
+         *     its names in order. Cheap to clone.
+         */
+        readonly Attributes: {
+            readonly [key: string]: unknown;
+        };
+        /**
          * @description What was done.
          * @enum {string}
          */
@@ -2440,7 +2447,7 @@ export interface components {
             readonly recordedAt: readonly components["schemas"]["Timestamp"][];
         };
         /**
-         * @description Whether a vehicle is heard of.
+         * @description Whether a vehicle reports at present.
          * @enum {string}
          */
         readonly Connection: "online" | "stale" | "offline";
@@ -3657,6 +3664,7 @@ export interface components {
              * @description Height above the ellipsoid or the sea in metres, where its tracker says so.
              */
             readonly altitudeMeters?: number | null;
+            readonly attributes?: components["schemas"]["Attributes"] | null;
             readonly fuel?: components["schemas"]["LiveFuel"] | null;
             /** @description The geofences it is in, by entry. Absent for a system user without the scope `events:read`. */
             readonly geofences?: readonly components["schemas"]["LiveGeofence"][] | null;
@@ -4271,6 +4279,11 @@ export interface components {
              * @description Metres.
              */
             readonly altitudeMeters?: number | null;
+            /**
+             * @description What else the device says: names of `A-Z a-z 0-9 _ .` with true, false, numbers and texts; at most 64 and 4 kB. Known
+             *     ones have a type (docs/devices.md); one that does not fit is left out, with a warning.
+             */
+            readonly attributes?: Record<string, never> | null;
             /** @description What the fuel sensor said: a level as `{"percent"}`, `{"liters"}` or `{"raw"}`, a counter as `{"cumulative"}`, or both. */
             readonly fuel?: Record<string, never> | null;
             /**
@@ -4334,6 +4347,8 @@ export interface components {
              * @description Of these, stored now.
              */
             readonly stored: number;
+            /** @description What items were stored without; absent where nothing was left out. */
+            readonly warnings?: readonly components["schemas"]["Warning"][];
         };
         /** @description Who is signed in: a person or a system user, told apart by `role`. */
         readonly Principal: components["schemas"]["PersonPrincipal"] | components["schemas"]["SystemPrincipal"];
@@ -4918,6 +4933,7 @@ export interface components {
              * @description Metres.
              */
             readonly altitudeMeters?: number | null;
+            readonly attributes?: components["schemas"]["Attributes"] | null;
             readonly fuel?: components["schemas"]["PositionFuel"] | null;
             /**
              * Format: double
@@ -5750,6 +5766,7 @@ export interface components {
              * @description Height above the ellipsoid or the sea in metres, where its tracker says so.
              */
             readonly altitudeMeters?: number | null;
+            readonly attributes?: components["schemas"]["Attributes"] | null;
             readonly fuel?: components["schemas"]["LiveFuel"] | null;
             /** @description The geofences it is in, by entry. Absent for a system user without the scope `events:read`. */
             readonly geofences?: readonly components["schemas"]["LiveGeofence"][] | null;
@@ -5852,6 +5869,25 @@ export interface components {
          * @description One stay of a vehicle in a geofence, from its entry to its exit.
          */
         readonly VisitId: string;
+        /**
+         * @description Something that was left out of an item, which is stored without it. Told once per connection (or request) and
+         *     member, of the first 100 members.
+         */
+        readonly Warning: {
+            /** @description `unknownMember` or `invalidAttribute`. */
+            readonly code: string;
+            /** @description Why, and what to do, for people. */
+            readonly detail: string;
+            /** @description The item's place in the request, from 0. */
+            readonly index: number;
+            /** @description The member. */
+            readonly member: string;
+            /**
+             * Format: int64
+             * @description The item's number, where it has one.
+             */
+            readonly seq?: number | null;
+        };
         /** @description A webhook, without its secret. */
         readonly Webhook: {
             /** @description When it was made. */
@@ -6215,6 +6251,7 @@ export type AssignmentSettings = components['schemas']['AssignmentSettings'];
 export type AssignmentSettingsIn = components['schemas']['AssignmentSettingsIn'];
 export type AssignmentState = components['schemas']['AssignmentState'];
 export type AttemptOutcome = components['schemas']['AttemptOutcome'];
+export type Attributes = components['schemas']['Attributes'];
 export type AuditAction = components['schemas']['AuditAction'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditResource = components['schemas']['AuditResource'];
@@ -6442,6 +6479,7 @@ export type Verified = components['schemas']['Verified'];
 export type Visit = components['schemas']['Visit'];
 export type VisitEnd = components['schemas']['VisitEnd'];
 export type VisitId = components['schemas']['VisitId'];
+export type Warning = components['schemas']['Warning'];
 export type Webhook = components['schemas']['Webhook'];
 export type WebhookAttempt = components['schemas']['WebhookAttempt'];
 export type WebhookWithSecret = components['schemas']['WebhookWithSecret'];
@@ -8045,6 +8083,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 410: components["responses"]["CursorExpired"];
             readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
@@ -8568,6 +8607,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 410: components["responses"]["CursorExpired"];
             readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
@@ -8713,6 +8753,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 410: components["responses"]["CursorExpired"];
             readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
