@@ -274,7 +274,7 @@ proptest! {
         let mut bytes = half[..half.len() - cut.min(half.len() - 1)].to_vec();
         bytes.extend(garbage.iter().filter(|byte| !b"*$#+xy".contains(byte)));
         // Something that is cut off may swallow what follows it, but not for long.
-        bytes.extend(joined(&all, &[which; 40]));
+        bytes.extend(joined(&all, &[which; 100]));
         let one = drain(&mut inbox(protocol), &all[which % all.len()].bytes).0;
         let read = drain(&mut inbox(protocol), &bytes).0;
         prop_assert!(read.ends_with(&one), "{:?}", bytes.escape_ascii().to_string());
