@@ -108,7 +108,7 @@ fn a_deleted_organizations_sockets_end_and_its_trackers_are_refused() {
         app.delete(&format!("/v1/organizations/organization/{}", org.id), &app.root).await.ok(204);
         assert_eq!(closed_at_once(&mut tracker).await.0, 4403);
         assert_eq!(closed_at_once(&mut own).await.0, 4403);
-        assert_eq!(opened(&app, "/v1/ws/tracker", &token).await.err(), Some(403));
+        assert_eq!(opened(&app, "/v1/ws/tracker", &token).await.err(), Some(401));
         app
     });
 }

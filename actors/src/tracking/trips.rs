@@ -181,10 +181,12 @@ impl Step<'_> {
             (TripKind::Trip, Some(rest)) if self.has_lasted(rest.since, journey.off_since) => {
                 self.stop(journey, rest, effects);
             }
-            (TripKind::Stop, _) if journey.departure.is_none() && journey.told_at.is_none() => {
-                if self.has_lasted(journey.certain.since, journey.off_since) {
-                    self.tell(journey, effects);
-                }
+            (TripKind::Stop, _)
+                if journey.departure.is_none()
+                    && journey.told_at.is_none()
+                    && self.has_lasted(journey.certain.since, journey.off_since) =>
+            {
+                self.tell(journey, effects);
             }
             _ => {}
         }
