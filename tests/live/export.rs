@@ -47,7 +47,7 @@ async fn positions_are_exported_beside_a_working_server(store: TestStore) {
     assert_eq!((of(&one).len(), of(&two).len(), lines.len()), (12, 2, 1 + 12 + 2));
     assert!(of(&one).is_sorted(), "oldest first: {lines:#?}");
     let first = of(&one)[0].split(',').collect::<Vec<_>>();
-    assert_eq!((first.len(), first[1], first[3]), (16, "2026-09-21T14:13:21.000Z", "30.000001"));
+    assert_eq!((first.len(), first[1], first[3]), (17, "2026-09-21T14:13:21.000Z", "30.000001"));
 
     let narrowed =
         ["--vehicle", &one.vehicle, "--from", "2026-09-21T14:13:25Z", "--to", "2026-09-21T14:13:27Z"];
