@@ -52,7 +52,8 @@ pub enum KeyError {
     /// What is stored is wrapped, and there is no master key to wrap a new key with.
     #[error(
         "the signing keys in the store are wrapped, and neither masterKey nor masterKeyFile is set: a new one would be \
-         in clear. Set the server's (run this where its waypost.toml is, or name --master-key-file)"
+         in clear. Set the server's (run this where its waypost.toml is, or name --master-key-file) or, if it is lost, a \
+         new one with --at-once"
     )]
     Unset,
     /// The store failed.
@@ -146,23 +147,24 @@ pub(super) async fn start(db: &Db, master: &MasterKey, now: Timestamp) -> Result
         signing_key::insert(db.write(), &master.new_key(FIRST_KID.to_owned(), now)).await?;
         keys = signing_key::all(db.read()).await?;
     }
+    // All are read before one is wrapped: by a wrong master key nothing is.
+    let opened = keys.iter().cloned().map(|key| master.opened(key)).collect::<Result<_, _>>()?;
     for wrapped in keys.iter().filter_map(|key| master.wrapped(key)) {
         signing_key::wrap(db.write(), &wrapped.kid, &wrapped.secret).await?;
         tracing::info!(
             "a signing key was in clear and is wrapped now; backups from before have it: waypost keys rotate"
         );
     }
-    let keys = keys.into_iter().map(|key| master.opened(key)).collect::<Result<_, _>>()?;
-    start_webhooks(db, master, now).await?;
-    Ok(keys)
+    start_webhooks(db, master).await?;
+    Ok(opened)
 }
 
-async fn start_webhooks(db: &Db, master: &MasterKey, now: Timestamp) -> Result<(), KeyError> {
+async fn start_webhooks(db: &Db, master: &MasterKey) -> Result<(), KeyError> {
     let secrets = webhook_secret::all(db.read()).await?;
     for before in secrets.iter().filter(|stored| master.0.is_some() && stored.is_in_clear()) {
         webhook_secret::put(db.write(), before, &before.resealed(master, master)).await?;
     }
-    let unreadable = unreadable(&secrets, master, now);
+    let unreadable = unreadable(&secrets, master);
     if unreadable > 0 {
         tracing::error!(
             webhooks = unreadable,
@@ -179,11 +181,9 @@ impl WebhookSecret {
         [&self.secret].into_iter().chain(former).any(|stored| stored.first() == Some(&IN_CLEAR))
     }
 
-    /// Whether every secret that still signs can be read.
-    fn opens(&self, master: &MasterKey, now: Timestamp) -> bool {
-        let signs = self.former_secret_until.is_some_and(|until| now < until.into());
-        let former = self.former_secret.as_ref().filter(|_| signs);
-        [&self.secret].into_iter().chain(former).all(|stored| master.unsealed(stored).is_some())
+    /// Whether it can be read. A former one that cannot does no harm: it only goes on signing beside it for a day.
+    fn opens(&self, master: &MasterKey) -> bool {
+        master.unsealed(&self.secret).is_some()
     }
 
     /// Read with one master key and wrapped with another; what cannot be read stays as it is.
@@ -196,19 +196,14 @@ impl WebhookSecret {
 }
 
 /// How many webhooks have a secret that this master key does not read.
-fn unreadable(secrets: &[WebhookSecret], master: &MasterKey, now: Timestamp) -> usize {
-    secrets.iter().filter(|stored| !stored.opens(master, now)).count()
+fn unreadable(secrets: &[WebhookSecret], master: &MasterKey) -> usize {
+    secrets.iter().filter(|stored| !stored.opens(master)).count()
 }
 
 /// Whether a server with this master key can read what it needs of a store.
-pub fn check(
-    master: &MasterKey,
-    keys: &[SigningKey],
-    secrets: &[WebhookSecret],
-    now: Timestamp,
-) -> Result<(), KeyError> {
+fn check(master: &MasterKey, keys: &[SigningKey], secrets: &[WebhookSecret]) -> Result<(), KeyError> {
     keys.iter().try_for_each(|key| master.opened(key.clone()).map(drop))?;
-    match unreadable(secrets, master, now) {
+    match unreadable(secrets, master) {
         0 => Ok(()),
         count => Err(KeyError::Webhooks(count)),
     }
@@ -238,7 +233,7 @@ pub async fn rotate(
     if at_once {
         signing_key::delete_all(tx.on()).await?;
     } else {
-        check(from, &keys, &secrets, now)?;
+        check(from, &keys, &secrets)?;
         for key in keys {
             if let Some(wrapped) = to.wrapped(&from.opened(key)?) {
                 signing_key::wrap(tx.on(), &wrapped.kid, &wrapped.secret).await?;
@@ -252,5 +247,5 @@ pub async fn rotate(
     }
     signing_key::insert(tx.on(), &to.new_key(clock::new_id().to_string(), now)).await?;
     tx.commit().await?;
-    Ok(unreadable(&secrets, from, now))
+    Ok(unreadable(&secrets, from))
 }

@@ -21,7 +21,8 @@ use crate::ops::trips as ops;
         ("sort" = Option<String>, Query, description = "-occurredAt (default), occurredAt or sequence"),
         InOrganization,
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
-    responses((status = 200, body = SliceOf<TripEvent>, description = "A slice of the trips")))]
+    responses((status = 200, body = SliceOf<TripEvent>, description = "A slice of the trips"),
+        (status = 410, description = "cursorExpired")))]
 pub async fn list_trips(context: Shared, caller: SignedCaller, request: HttpRequest, query: Query) -> Answer {
     list(context, caller, request, query, TripKind::Trip).await
 }
@@ -37,7 +38,8 @@ pub async fn list_trips(context: Shared, caller: SignedCaller, request: HttpRequ
         ("sort" = Option<String>, Query, description = "-occurredAt (default), occurredAt or sequence"),
         InOrganization,
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
-    responses((status = 200, body = SliceOf<TripEvent>, description = "A slice of the stops")))]
+    responses((status = 200, body = SliceOf<TripEvent>, description = "A slice of the stops"),
+        (status = 410, description = "cursorExpired")))]
 pub async fn list_stops(context: Shared, caller: SignedCaller, request: HttpRequest, query: Query) -> Answer {
     list(context, caller, request, query, TripKind::Stop).await
 }

@@ -71,7 +71,7 @@ pub struct Warning {
     pub detail: String,
 }
 
-/// Whom a connection was told of.
+/// What a connection was told already.
 #[derive(Debug, Default)]
 pub(super) struct Told(HashSet<(&'static str, String)>);
 

@@ -101,6 +101,9 @@ impl<'de> Wire<'de> {
             "seq" => once("seq", &mut self.seq, from),
             "trackerId" => once("trackerId", &mut self.tracker_id, from),
             "uniqueId" => once("uniqueId", &mut self.unique_id, from),
+            "recordedAt" if self.recorded_at.is_some() => Err(de::Error::duplicate_field("recordedAt")),
+            "latitude" if self.latitude.is_some() => Err(de::Error::duplicate_field("latitude")),
+            "longitude" if self.longitude.is_some() => Err(de::Error::duplicate_field("longitude")),
             "recordedAt" => {
                 self.recorded_at = Some(from.next_value()?);
                 Ok(())

@@ -100,8 +100,8 @@ pub async fn save(tx: &mut Tx, seen: &HashMap<(OrganizationId, String), Sighting
         organizations.insert(organization.0);
     }
     for organization in organizations {
-        let silent = "delete from pending_tracker where organization_id = $1 and id not in (select id from pending_tracker \
-            where organization_id = $1 order by last_seen_at desc, id desc limit $2)";
+        let silent = "delete from pending_tracker where organization_id = $1 and dismissed_at is null \
+            and id not in (select id from pending_tracker where organization_id = $1 and dismissed_at is null order by last_seen_at desc, id desc limit $2)";
         tx.on().sql(silent).bind(organization).bind(MOST_PENDING).run().await?;
     }
     Ok(())

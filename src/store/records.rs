@@ -103,7 +103,7 @@ fn number<'a>(records: impl Iterator<Item = &'a mut Record>, next: &mut i64) {
     }
 }
 
-/// For the rare case that some of the records exist: writes the others, and those that supersede the existing ones,
+/// For records of which some exist, as those of a trip that ends do: writes the others, and those that supersede the existing ones,
 /// with numbers that leave no gap.
 async fn again(
     tx: &mut Tx,

@@ -1,5 +1,6 @@
 //! The task of one webhook: follows the log, sends what the webhook is to be sent, and notes how that went.
 
+use std::iter;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,10 +60,9 @@ impl Sender {
     pub(super) async fn send(&self, message: &Message) -> Attempted {
         let (at, target) = (self.shared.clock.now(), &self.target);
         let former = target.former_secret.as_ref().filter(|(_, until)| at < *until).map(|(secret, _)| secret);
-        let secrets = [&target.secret].into_iter().chain(former);
-        let secrets: Option<Vec<Vec<u8>>> =
-            secrets.map(|sealed| self.shared.master.unsealed(sealed)).collect();
-        let Some(secrets) = secrets else {
+        let unsealed = |sealed: &Vec<u8>| self.shared.master.unsealed(sealed);
+        // A former one that cannot be read any more does not stand in the way of the new one.
+        let Some(secret) = unsealed(&target.secret) else {
             let detail =
                 "its secret is wrapped with another masterKey than this server has; give it a new one";
             let (status, retry_after, answer, took) = (None, None, None, Duration::ZERO);
@@ -71,6 +71,7 @@ impl Sender {
                 sent: Sent { status, retry_after, detail: Some(detail.into()), answer, took },
             };
         };
+        let secrets: Vec<Vec<u8>> = iter::once(secret).chain(former.and_then(unsealed)).collect();
         let signature = signature::header(&secrets, &message.id, at, &message.body);
         let headers = Headers { id: &message.id, timestamp: signature::seconds(at), signature: &signature };
         Attempted { at, sent: self.shared.client.post(&target.url, headers, message.body.clone()).await }

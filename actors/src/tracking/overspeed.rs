@@ -7,7 +7,7 @@ use super::context::Context;
 use super::effects::Effects;
 use super::episode::{Limit, Overspeed};
 use super::motion::{Leg, MAX_SILENCE_SECONDS, plausible_speed};
-use super::record::Record;
+use super::record::{Record, RecordKind};
 use super::state::{Phase, VehicleState};
 use crate::geofence::leg_meters;
 use crate::model::{Fix, Timestamp};
@@ -71,7 +71,9 @@ pub(super) fn confirm(state: &mut VehicleState, records: &mut [Record], at: Time
     }
     if let Some(episode) = state.overspeed.as_deref_mut()
         && let Some((_, confirmed_at)) = &mut episode.counted
-        && records.iter().any(|record| record.is_open() && record.occurred_at == episode.since)
+        && records.iter().any(|record| {
+            record.is_open() && record.kind() == RecordKind::Overspeed && record.occurred_at == episode.since
+        })
     {
         *confirmed_at = at;
     }

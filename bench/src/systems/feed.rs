@@ -30,9 +30,10 @@ struct EventIn<'a> {
     kind: Cow<'a, str>,
     #[serde(borrow)]
     vehicle_name: Cow<'a, str>,
-    #[serde(borrow)]
-    geofence_name: Cow<'a, str>,
-    fix: RecordedIn,
+    /// Of what happens at a fence only.
+    #[serde(borrow, default)]
+    geofence_name: Option<Cow<'a, str>>,
+    fix: Option<RecordedIn>,
 }
 
 #[derive(Deserialize)]
@@ -114,7 +115,10 @@ impl FeedEar {
             }
             "event" if self.what == Subscription::AllEvents => {
                 let event = message.event.context("an event message without one")?;
-                log.transition(event.transition(round(&event.fix))?, at);
+                // Trips and stops come beside the transitions.
+                if let (Some(fence), Some(fix)) = (&event.geofence_name, &event.fix) {
+                    log.transition(event.transition(fence, round(fix))?, at);
+                }
             }
             "event" => log.deliveries += 1,
             _ => log.fail(String::from_utf8_lossy(text).into_owned()),
@@ -124,13 +128,13 @@ impl FeedEar {
 }
 
 impl EventIn<'_> {
-    fn transition(&self, round: u32) -> Result<Transition> {
+    fn transition(&self, fence: &str, round: u32) -> Result<Transition> {
         let number = |name: &str| name[1..].parse::<u32>().with_context(|| name.to_owned());
         Ok(Transition {
             vehicle: number(&self.vehicle_name)?,
             round,
             is_entry: self.kind == "entry",
-            fence: number(&self.geofence_name)?,
+            fence: number(fence)?,
         })
     }
 }

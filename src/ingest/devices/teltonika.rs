@@ -150,7 +150,7 @@ fn read_io(reported: &mut Reported, id: u16, value: IoValueView<'_>) {
     }
 }
 
-/// Millivolts, tenths, numbers of cards; of several alarms of a record the first.
+/// Millivolts, tenths, numbers of cards; of several alarms of a record the last.
 fn carry_io(carried: &mut NewAttributes, id: u16, value: IoValueView<'_>) {
     let alarm = |word: &'static str, on: u8| (on > 0).then_some(word);
     match (id, value) {

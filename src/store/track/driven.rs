@@ -14,8 +14,10 @@ use crate::store::time::Time;
 
 /// Put right at once at most. Seconds.
 const SLICE_SECONDS: f64 = 7.0 * 86_400.0;
+/// Rows of the fuel log read at once at most: a tracker may report its fuel each second.
+const SLICE_ROWS: i64 = 2_000;
 
-/// A time that waits, with the change that left it.
+/// A span that has to be revised still, after the change that caused it and the vehicle.
 type Waiting = (Uuid, Uuid, Time, Time);
 
 impl Track {
@@ -29,32 +31,59 @@ impl Track {
         let Some((change, vehicle, Time(from), Time(end))) = waiting.first().copied() else {
             return tx.rollback().await.map(|()| Some((Vec::new(), false)));
         };
-        let to = end.min(from.plus_seconds(SLICE_SECONDS));
-        let revised = revise(&mut tx, vehicle.into(), from, to).await?;
-        let (rest, is_over) = (to, to >= end);
+        let (revised, to) = match first_in(&mut tx, vehicle, from, end).await? {
+            Some(first) => {
+                revise(&mut tx, vehicle.into(), first, end.min(first.plus_seconds(SLICE_SECONDS))).await?
+            }
+            None => (Vec::new(), end),
+        };
+        let is_over = to >= end;
         let update = "update change set driven_from = $2 where id = $1";
-        let rest = (!is_over).then_some(Time(rest));
+        let rest = (!is_over).then_some(Time(to));
         tx.on().sql(update).bind(change).bind(rest).run().await?;
         tx.commit().await?;
         Ok(Some((revised, !is_over || waiting.len() > 1)))
     }
 }
 
-/// Gives the records and the fuel log of a time the drivers that its assignments say now.
-async fn revise(tx: &mut Tx, vehicle: VehicleId, from: Timestamp, to: Timestamp) -> Result<Vec<Record>> {
+/// The first instant of a span at which the vehicle has a record or a row of the fuel log: a start may be dated back by
+/// centuries.
+async fn first_in(tx: &mut Tx, vehicle: Uuid, from: Timestamp, to: Timestamp) -> Result<Option<Timestamp>> {
+    let select = "select min(found.first_at) from (select min(occurred_at) as first_at from records \
+        where vehicle_id = $1 and occurred_at >= $2 and occurred_at < $3 \
+        union all select min(recorded_at) as first_at from fuel_log \
+        where vehicle_id = $1 and recorded_at >= $2 and recorded_at < $3) as found";
+    let first: Option<Time> =
+        tx.on().sql(select).bind(vehicle).bind(Time(from)).bind(Time(to)).scalar().await?;
+    Ok(first.map(|Time(first)| first))
+}
+
+/// Sets the driver of a vehicle's records and rows of the fuel log in a span, as the assignments say now; those of
+/// connections have none. Returns what changed, and how far it came.
+async fn revise(
+    tx: &mut Tx,
+    vehicle: VehicleId,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<(Vec<Record>, Timestamp)> {
+    let fuel = "select recorded_at, driver_id from fuel_log where vehicle_id = $1 and recorded_at >= $2 \
+        and recorded_at < $3 order by recorded_at limit $4";
+    let stmt = tx.on().sql(fuel).bind(vehicle.0).bind(Time(from)).bind(Time(to));
+    let mut fuel: Vec<(Time, Option<Uuid>)> = stmt.bind(SLICE_ROWS).all().await?;
+    // A full read goes up to its last row, with which the next one begins.
+    let is_cut = fuel.len() as i64 >= SLICE_ROWS;
+    let to = if is_cut { fuel.pop().map_or(to, |(Time(last), _)| last) } else { to };
     let stmt = tx.on().sql(SELECT_RECORDS).push(" where e.status = 'active' and e.vehicle_id = ");
     let stmt = stmt.push_bind(vehicle.0).push(" and e.occurred_at >= ").push_bind(Time(from));
     let stmt = stmt.push(" and e.occurred_at < ").push_bind(Time(to));
     let rows: Vec<RecordRow> = stmt.push(" order by e.occurred_at, e.sequence").all().await?;
-    let records: Vec<Record> =
+    let mut records: Vec<Record> =
         rows.into_iter().map(Record::try_from).collect::<std::result::Result<_, _>>()?;
-    let fuel = "select recorded_at, driver_id from fuel_log where vehicle_id = $1 and recorded_at >= $2 and recorded_at < $3";
-    let fuel: Vec<(Time, Option<Uuid>)> =
-        tx.on().sql(fuel).bind(vehicle.0).bind(Time(from)).bind(Time(to)).all().await?;
+    records.retain(|record| record.connection().is_none());
     let instants = records.iter().map(|record| record.occurred_at).chain(fuel.iter().map(|(at, _)| at.0));
     let asked: Vec<(VehicleId, Timestamp)> = instants.map(|at| (vehicle, at)).collect();
     if asked.is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), to));
     }
     let mut drivers = drivers_at(tx, &asked).await?.into_iter();
     let driven = records.into_iter().zip(drivers.by_ref());
@@ -62,15 +91,15 @@ async fn revise(tx: &mut Tx, vehicle: VehicleId, from: Timestamp, to: Timestamp)
         .filter(|(record, driver)| record.driver_id != *driver)
         .map(|(record, driver_id)| Record { driver_id, revision: record.revision + 1, ..record })
         .collect();
-    for ((at, was), driver) in fuel.into_iter().zip(drivers) {
-        let driver = driver.map(|driver| driver.0);
-        if was != driver {
-            let update = "update fuel_log set driver_id = $3 where vehicle_id = $1 and recorded_at = $2";
-            tx.on().sql(update).bind(vehicle.0).bind(at).bind(driver).run().await?;
-        }
+    let fuel: Vec<_> =
+        fuel.into_iter().zip(drivers).map(|((at, was), is)| (at, was, is.map(|is| is.0))).collect();
+    for run in fuel.chunk_by(|a, b| a.2 == b.2).filter(|run| run.iter().any(|(_, was, is)| was != is)) {
+        let ([(first, _, driver), ..], [.., (last, ..)]) = (run, run) else { continue };
+        let update = "update fuel_log set driver_id = $4 where vehicle_id = $1 and recorded_at >= $2 and recorded_at <= $3";
+        tx.on().sql(update).bind(vehicle.0).bind(*first).bind(*last).bind(*driver).run().await?;
     }
     if revised.is_empty() {
-        return Ok(revised);
+        return Ok((revised, to));
     }
     let take = "update writer set next_sequence = next_sequence + $1 where name = 'main' \
         returning next_sequence - $1";
@@ -79,5 +108,5 @@ async fn revise(tx: &mut Tx, vehicle: VehicleId, from: Timestamp, to: Timestamp)
         record.sequence = sequence;
     }
     insert_records(&revised.iter().collect::<Vec<_>>(), IN_ITS_PLACE).run(tx).await?;
-    Ok(revised)
+    Ok((revised, to))
 }
