@@ -10046,6 +10046,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 410: components["responses"]["CursorExpired"];
             readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
@@ -11193,6 +11194,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 410: components["responses"]["CursorExpired"];
             readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
