@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An integration: appends every event to a file, each once, in the order of its commit.
+"""An integration: appends every event of geofences to a file, each once, in the order of its commit.
 
     integration.py EVENTS [--follow] [--organization ID]
 
@@ -21,6 +21,8 @@ import urllib.request
 
 URL = os.environ.get("WAYPOST_URL", "http://127.0.0.1:8080")
 PAGE = 200
+# What happened at geofences; without it, trips, stops, fuel and the rest come too.
+TYPES = ("entry", "exit", "dwell")
 FOLLOW_SECONDS = 2
 
 
@@ -82,10 +84,10 @@ def main():
     server, cursor = Server(), last_cursor(arguments.events)
     with open(arguments.events, "a") as file:
         while True:
-            query = {"sort": "sequence", "limit": PAGE}
+            query = {"sort": "sequence", "limit": PAGE, "type": TYPES}
             query |= {"after": cursor} if cursor else {}
             query |= {"organizationId": arguments.organization} if arguments.organization else {}
-            page = server.get("/v1/events?" + urllib.parse.urlencode(query))
+            page = server.get("/v1/events?" + urllib.parse.urlencode(query, doseq=True))
             pagination = page["pagination"]
             cursor = pagination["endCursor"] or cursor
             if page["data"]:

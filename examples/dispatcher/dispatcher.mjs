@@ -1,4 +1,4 @@
-// A dispatcher: who is where, who is inside which geofence, and every event once, over the live feed.
+// A dispatcher: who is where, who is inside which geofence, and every entry and exit once, over the live feed.
 //
 // WAYPOST_URL: the server. WAYPOST_EMAIL, WAYPOST_PASSWORD: a user of the organization; an operator also sets
 // WAYPOST_ORGANIZATION. WAYPOST_UNTIL_EVENTS: end after so many events (for the test).
@@ -62,6 +62,8 @@ function hear(message, socket) {
     console.log("the feed begins anew");
   } else if (message.type === "event") {
     const { event } = message;
+    // Trips, stops and connections come on the same topic.
+    if (!event.geofenceId) return;
     console.log(`${event.type}: ${event.vehicleName} ${event.geofenceName ?? ""} at ${event.occurredAt ?? event.startedAt}`);
     events += 1;
     if (events >= until) socket.close(1000);

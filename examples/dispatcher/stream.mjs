@@ -1,4 +1,4 @@
-// A dispatcher without a socket: every event and every change of master data once, as Server-Sent Events. The npm package
+// A dispatcher without a socket: every entry and exit and every change of master data once, as Server-Sent Events. The npm package
 // connects again by itself and says where it was (Last-Event-ID), so that nothing is missed or told twice.
 //
 // WAYPOST_URL, WAYPOST_EMAIL, WAYPOST_PASSWORD, WAYPOST_ORGANIZATION, WAYPOST_UNTIL_EVENTS: as in dispatcher.mjs.
@@ -40,6 +40,8 @@ on("status", ({ storing }) => console.log(storing ? "the server stores again" : 
 on("problem", ({ code, detail }) => console.error(`stream: ${code}: ${detail}`));
 on("change", ({ change }) => console.log(`${change.kind}: ${change.resource} ${change.data?.name ?? change.resourceId}`));
 on("event", ({ event }) => {
+  // Trips, stops and connections come on the same topic.
+  if (!event.geofenceId) return;
   console.log(`${event.type}: ${event.vehicleName} ${event.geofenceName ?? ""} at ${event.occurredAt ?? event.startedAt}`);
   events += 1;
   if (events >= until) stream.close();
