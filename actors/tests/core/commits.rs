@@ -71,6 +71,8 @@ async fn a_lone_fix_is_committed_at_once_and_those_right_after_share_the_next_co
         let mut reporter = world.live.reporter();
         reporter.report(vehicle(number), vec![fix(0.0, OUTSIDE)]).await.unwrap()
     };
+    // Which found none, so nothing was committed yet.
+    eventually("changes were looked for", || world.store.numberings() == 1).await;
     assert_eq!(within(report(1).await.committed()).await, Ok(STORED));
     let mut second = Box::pin(report(2).await.committed());
     assert!(second.as_mut().now_or_never().is_none(), "it waits for others");

@@ -33,6 +33,8 @@ pub(crate) struct Books {
     pub(crate) connections: Vec<Record>,
     /// What happens to the next records of connections.
     pub(crate) connection_faults: VecDeque<Fault>,
+    /// How often changes were looked for.
+    pub(crate) numberings: usize,
     came: Vec<Came>,
     pub(crate) slices: usize,
     pub(crate) slice_fixes: usize,
@@ -181,6 +183,11 @@ impl Store {
 
     pub(crate) fn commits(&self) -> usize {
         self.books().came.len()
+    }
+
+    /// How many times the writer looked for changes of master data.
+    pub(crate) fn numberings(&self) -> usize {
+        self.books().numberings
     }
 
     /// Every geofence event that was announced, in order.

@@ -48,7 +48,7 @@ pub(crate) struct Persistence {
     refused_in_a_row: u32,
     doing: Doing,
     timer: Option<SpawnHandle>,
-    /// When the last commit ended.
+    /// When the last commit ended that wrote anything.
     committed_at: Option<Instant>,
 }
 
@@ -185,9 +185,11 @@ impl Persistence {
         let begun = Instant::now();
         let commit = commit(&self.parts, piece, self.next_sequence, log);
         ctx.spawn(commit.into_actor(self).map(move |ended, actor, ctx| {
-            actor.committed_at = Some(Instant::now());
             match ended {
                 Ended::Committed { more_changes, next_sequence, newest, committed, owed, weight } => {
+                    if !owed.is_empty() || next_sequence != actor.next_sequence {
+                        actor.committed_at = Some(Instant::now());
+                    }
                     actor.changes_wait |= more_changes;
                     actor.next_sequence = next_sequence;
                     if owed.is_empty() {
