@@ -24,14 +24,14 @@ impl Adjustment {
         if found.agrees_with(stored) {
             return Some(None);
         }
-        let (is, was) = (found.journey?, stored.journey?);
+        let (is, was) = (found.journey.as_ref()?, stored.journey.as_ref()?);
         let certain = Stretch { totals: was.certain.totals, ..is.certain };
-        let as_stored = Journey { certain, ..is };
-        if as_stored != was {
+        let as_stored = Journey { certain, ..is.clone() };
+        if as_stored != *was {
             return None;
         }
         let more = is.certain.totals.beyond(&was.certain.totals)?;
-        let as_stored = VehicleState { journey: stored.journey, ..found.clone() };
+        let as_stored = VehicleState { journey: stored.journey.clone(), ..found.clone() };
         let adjustment = Self { kind: is.kind, since: is.certain.since, more };
         as_stored.agrees_with(stored).then_some(Some(adjustment))
     }

@@ -241,7 +241,7 @@ impl<'a> Evaluation<'a> {
             {
                 // From here on, the stored data is authoritative, but for those sums.
                 let mut kept = stored.clone();
-                kept.state.journey = self.state.journey;
+                kept.state.journey = self.state.journey.clone();
                 self.effects.checkpoints.retain(|checkpoint| checkpoint.at != stored.at);
                 self.effects.checkpoints.push(kept);
                 self.adjustment = adjustment;

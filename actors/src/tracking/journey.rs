@@ -31,8 +31,8 @@ pub(super) struct Departure {
     pub(super) is_far: bool,
 }
 
-/// The trip or stop under way.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// The trip or stop under way. It is part of every copy of a vehicle's state, so what is rarely there is boxed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Journey {
     pub(super) kind: TripKind,
@@ -43,10 +43,10 @@ pub struct Journey {
     pub(super) certain: Stretch,
     /// Of a stop: a trip that may have begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) departure: Option<Departure>,
+    pub(super) departure: Option<Box<Departure>>,
     /// Of a trip, or one that may have begun: since it came to rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) rest: Option<Stretch>,
+    pub(super) rest: Option<Box<Stretch>>,
     /// Since when the ignition is reported off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) off_since: Option<Timestamp>,

@@ -82,7 +82,7 @@ pub(super) fn end(state: &mut VehicleState, at: Timestamp, context: &Context<'_>
     if journey.told_at.is_none() {
         return;
     }
-    let end = match (journey.kind, journey.rest) {
+    let end = match (journey.kind, journey.rest.as_deref()) {
         (TripKind::Trip, Some(rest)) if stands => (rest.since, rest.place),
         (TripKind::Trip, _) => {
             take_back(&mut journey);
@@ -118,7 +118,7 @@ pub(super) fn open_record(state: &VehicleState, context: &Context<'_>) -> Option
 /// What was uncertain belongs to what goes on.
 fn take_back(journey: &mut Journey) {
     let departure = journey.departure.take().map(|departure| departure.stretch);
-    for stretch in [departure, journey.rest.take()].into_iter().flatten() {
+    for stretch in [departure, journey.rest.take().map(|rest| *rest)].into_iter().flatten() {
         journey.certain.totals.add(&stretch.totals);
     }
 }
@@ -127,23 +127,25 @@ impl Step<'_> {
     /// The first fix of a vehicle, or the first one after nothing was known for long: it stands there, or moves off.
     fn begin(&self) -> Journey {
         let here = Stretch::from(self.fix);
-        let departure = self.standstill.is_none().then_some(Departure { stretch: here, is_far: false });
+        let sets_off = || Box::new(Departure { stretch: here, is_far: false });
+        let departure = self.standstill.is_none().then(sets_off);
         Journey { departure, ..Journey::new(TripKind::Stop, here, None) }
     }
 
     /// The vehicle moves off, or has done so and may come back.
     fn depart(&self, journey: &mut Journey, effects: &mut Effects) {
         let before = self.way.map_or(self.fix, |(before, _)| before);
-        let mut departure =
-            journey.departure.unwrap_or(Departure { stretch: Stretch::from(before), is_far: false });
+        let departure = journey
+            .departure
+            .get_or_insert_with(|| Box::new(Departure { stretch: Stretch::from(before), is_far: false }));
         self.count(&mut departure.stretch.totals, &mut journey.rest);
         let is_far = is_beyond(journey.certain.place, self.fix, FAR);
         let was_far = std::mem::replace(&mut departure.is_far, is_far && self.is_gone(&departure.stretch));
-        journey.departure = Some(departure);
         if departure.is_far && (was_far || self.standstill.is_none()) {
-            self.end_at(journey, (departure.stretch.since, departure.stretch.place), effects);
-            let (rest, off_since) = (journey.rest, journey.off_since);
-            *journey = Journey { rest, ..Journey::new(TripKind::Trip, departure.stretch, off_since) };
+            let departure = departure.stretch;
+            self.end_at(journey, (departure.since, departure.place), effects);
+            let (rest, off_since) = (journey.rest.take(), journey.off_since);
+            *journey = Journey { rest, ..Journey::new(TripKind::Trip, departure, off_since) };
             self.tell(journey, effects);
         } else if !is_far && self.stands() {
             take_back(journey);
@@ -160,7 +162,7 @@ impl Step<'_> {
     }
 
     /// Counts the leg: what came before the vehicle may have come to rest is certain once it moves on.
-    fn count(&self, moved: &mut Totals, rest: &mut Option<Stretch>) {
+    fn count(&self, moved: &mut Totals, rest: &mut Option<Box<Stretch>>) {
         if let Some(rest) = rest.as_mut().filter(|_| !self.begins_anew) {
             rest.totals.add(&self.totals);
             return;
@@ -169,7 +171,7 @@ impl Step<'_> {
             moved.add(&rest.totals);
         }
         moved.add(&self.totals);
-        *rest = self.standstill.map(|_| Stretch::from(self.fix));
+        *rest = self.standstill.map(|_| Box::new(Stretch::from(self.fix)));
     }
 
     /// Ends a trip that has rested for long enough, and tells a stop that lasts.
@@ -177,9 +179,9 @@ impl Step<'_> {
         if !self.stands() {
             return;
         }
-        match (journey.kind, journey.rest) {
+        match (journey.kind, journey.rest.as_deref()) {
             (TripKind::Trip, Some(rest)) if self.has_lasted(rest.since, journey.off_since) => {
-                self.stop(journey, rest, effects);
+                self.stop(journey, *rest, effects);
             }
             (TripKind::Stop, _)
                 if journey.departure.is_none()
@@ -208,9 +210,9 @@ impl Step<'_> {
         effects: &mut Effects,
     ) {
         let mut is_elsewhere = leg.counts;
-        match (journey.kind, journey.rest) {
+        match (journey.kind, journey.rest.as_deref()) {
             (TripKind::Trip, Some(rest)) if stood => {
-                self.stop(journey, rest, effects);
+                self.stop(journey, *rest, effects);
                 is_elsewhere &= !matches!(stance, Stance::Stands { .. });
             }
             (TripKind::Trip, _) => {
@@ -225,8 +227,8 @@ impl Step<'_> {
             }
             (TripKind::Stop, _) => {
                 is_elsewhere &= !matches!(stance, Stance::Stands { .. });
-                if let Some(Departure { stretch, .. }) = journey.departure.filter(|_| is_elsewhere && !stood)
-                {
+                let departure = journey.departure.as_deref().filter(|_| is_elsewhere && !stood);
+                if let Some(Departure { stretch, .. }) = departure {
                     self.end_at(journey, (stretch.since, stretch.place), effects);
                     *journey = self.begin();
                     return;

@@ -63,7 +63,7 @@ enum Begun {
 
 /// The result of one step of the engine.
 struct Step {
-    state: VehicleState,
+    state: Arc<VehicleState>,
     effects: Effects,
     judged_at: Timestamp,
 }
@@ -161,15 +161,16 @@ impl VehicleActor {
         let fences = self.parts.fences.load();
         let judgement =
             Judgement { vehicle: &self.parts.vehicle, fences: &fences, detected_at: (self.parts.clock)() };
-        let (mut state, mut effects) = (VehicleState::clone(&self.state), Effects::default());
-        run(&mut state, &judgement, &mut effects, &self.parts.meters);
+        let (mut state, mut effects) = (Arc::clone(&self.state), Effects::default());
+        // Copied once, to where it stays.
+        run(Arc::make_mut(&mut state), &judgement, &mut effects, &self.parts.meters);
         Step { state, effects, judged_at: judgement.detected_at }
     }
 
     /// Hands a step's effects to the writer. Effects that cannot be handed over count as not having happened.
     fn hand_over(&mut self, step: Step, part: VehicleReport) {
         let Step { state, effects, judged_at } = step;
-        if effects.is_empty() && state == *self.state && self.is_committed(&part) {
+        if effects.is_empty() && state == self.state && self.is_committed(&part) {
             let counts = Counts { stored: 0, duplicates: effects.duplicates };
             part.resolve(Ok(Outcome { counts, ..Outcome::default() }));
             return;
@@ -179,7 +180,7 @@ impl VehicleActor {
         {
             meanwhile.late = Some(meanwhile.late.map_or(late, |known| known.merge(late)));
         }
-        self.write(effects, Arc::new(state), judged_at, part);
+        self.write(effects, state, judged_at, part);
     }
 
     fn write(
