@@ -3,7 +3,6 @@
 use uuid::Uuid;
 
 use super::sql::{On, Result};
-use super::time::Time;
 
 /// The stored secrets of one webhook.
 #[derive(Clone, sqlx::FromRow)]
@@ -12,15 +11,13 @@ pub struct WebhookSecret {
     pub id: Uuid,
     /// A byte that tells whether it is wrapped, and the secret.
     pub secret: Vec<u8>,
-    /// The one before, in the same form, that signs beside it until an instant.
+    /// The one before, in the same form, that signs beside it for a day.
     pub former_secret: Option<Vec<u8>>,
-    /// Until when the one before signs.
-    pub former_secret_until: Option<Time>,
 }
 
 /// Those of every organization.
 pub async fn all(on: On<'_>) -> Result<Vec<WebhookSecret>> {
-    on.sql("select id, secret, former_secret, former_secret_until from webhook order by id").all().await
+    on.sql("select id, secret, former_secret from webhook order by id").all().await
 }
 
 /// Stores a webhook's secrets in another form, unless it was given a new one since `before` was read.

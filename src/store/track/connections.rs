@@ -7,6 +7,7 @@ use uuid::Uuid;
 use waypost_actors::model::{Connection, Timestamp, VehicleId};
 use waypost_actors::tracking::{ConnectionDetail, Detail, Record};
 
+use super::numbering::take_numbers;
 use super::{Held, Track};
 use crate::store::record_row::{RecordRow, SELECT_RECORDS, insert_records};
 use crate::store::sql::{Db, Result, Tx};
@@ -39,9 +40,7 @@ async fn write(tx: &mut Tx, records: &[Record]) -> Result<Vec<Record>> {
             Some(Record { vehicle_name, ..record.clone() })
         }));
     }
-    let take = "update writer set next_sequence = next_sequence + $1 where name = 'main' \
-        returning next_sequence - $1";
-    let first: i64 = tx.on().sql(take).bind(logged.len() as i64).scalar().await?;
+    let first = take_numbers(tx, logged.len()).await?;
     for (record, sequence) in logged.iter_mut().zip(first..) {
         record.sequence = sequence;
     }

@@ -6,6 +6,7 @@ use uuid::Uuid;
 use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::tracking::Record;
 
+use super::numbering::take_numbers;
 use super::{Held, Track};
 use crate::store::assignment::drivers_at;
 use crate::store::record_row::{IN_ITS_PLACE, RecordRow, SELECT_RECORDS, insert_records};
@@ -101,9 +102,7 @@ async fn revise(
     if revised.is_empty() {
         return Ok((revised, to));
     }
-    let take = "update writer set next_sequence = next_sequence + $1 where name = 'main' \
-        returning next_sequence - $1";
-    let first: i64 = tx.on().sql(take).bind(revised.len() as i64).scalar().await?;
+    let first = take_numbers(tx, revised.len()).await?;
     for (record, sequence) in revised.iter_mut().zip(first..) {
         record.sequence = sequence;
     }

@@ -5,7 +5,7 @@ use waypost_actors::model::Change;
 
 use super::{Held, Track};
 use crate::store::change_log;
-use crate::store::sql::Result;
+use crate::store::sql::{Result, Tx};
 
 impl Track {
     /// Numbers the changes that wait; `None` when this writer is not the one any more.
@@ -15,11 +15,16 @@ impl Track {
         if waiting.is_empty() {
             return tx.rollback().await.map(|()| Some(Vec::new()));
         }
-        let take = "update writer set next_sequence = next_sequence + $1 where name = 'main' \
-            returning next_sequence - $1";
-        let first: i64 = tx.on().sql(take).bind(waiting.len() as i64).scalar().await?;
+        let first = take_numbers(&mut tx, waiting.len()).await?;
         let numbered = change_log::number(tx.on(), &waiting, first).await?;
         tx.commit().await?;
         Ok(Some(numbered))
     }
+}
+
+/// Takes so many numbers of the log, and returns the first of them.
+pub(super) async fn take_numbers(tx: &mut Tx, many: usize) -> Result<i64> {
+    let take = "update writer set next_sequence = next_sequence + $1 where name = 'main' \
+        returning next_sequence - $1";
+    tx.on().sql(take).bind(many as i64).scalar().await
 }
