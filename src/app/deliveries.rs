@@ -73,12 +73,17 @@ fn publishers(context: &Context, missing: &[OrganizationId]) -> Vec<Publisher> {
         meters: context.mqtt_out.clone(),
         stopping: context.webhooks.stopping(),
     };
-    let reading = context.clone();
+    let (reading, naming) = (context.clone(), context.clone());
     let ports = mqtt_out::Ports {
         show_change: show_change(context.clone()),
         fleet: Rc::new(move |organization| {
             let context = reading.clone();
             async move { fleet(&context, organization).await.map_err(|error| error.to_string()) }
+                .boxed_local()
+        }),
+        names: Rc::new(move |organization| {
+            let context = naming.clone();
+            async move { Newest::names(&context, organization).await.map_err(|error| error.to_string()) }
                 .boxed_local()
         }),
     };

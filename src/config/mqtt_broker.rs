@@ -60,6 +60,8 @@ pub struct MqttOutput {
     pub prefix: String,
     /// The types of events.
     pub events: EventTypes,
+    /// What the topics begin with at which a Home Assistant looks for devices; `None` = it is told of none.
+    pub discovery: Option<String>,
 }
 
 /// A broker: `mqtts://user:password@host:8883/<organization id>?payload=owntracks&topic=owntracks/+/+&publish=waypost`.
@@ -108,6 +110,12 @@ impl MqttOutput {
     pub fn root(&self, organization: OrganizationId) -> String {
         format!("{}/{}", self.prefix, organization.0)
     }
+
+    /// The beginning of the topics at which a Home Assistant is told of vehicles.
+    #[must_use]
+    pub fn discovery_root(&self) -> Option<String> {
+        self.discovery.as_ref().map(|prefix| format!("{prefix}/device_tracker/waypost"))
+    }
 }
 
 /// Without the credentials.
@@ -136,7 +144,7 @@ impl Value for MqttBroker {
     fn read(text: &str) -> Result<Self, &'static str> {
         let wrong = "mqtts://user:password@host:port/organization id?payload=owntracks&topic=owntracks/+/+, with mqtt or mqtts, \
                      owntracks, traccar or flespi as the payload, topic up to 32 times, publish=waypost with or instead of those \
-                     two, event=geofence.* up to 50 times, and ca=/file.pem for authorities of your own; several are separated \
+                     two, event=geofence.* up to 50 times, discovery=homeassistant, and ca=/file.pem for authorities of your own; several are separated \
                      by commas";
         // The wildcards # and + mean something else in an address.
         let (address, query) = text.split_once('?').ok_or(wrong)?;
@@ -154,7 +162,7 @@ impl Value for MqttBroker {
             (user, password) => Some((plain(user)?, Secret::new(plain(password.unwrap_or_default())?))),
         };
         let (mut payload, mut topics, mut authorities) = (None, Vec::new(), None);
-        let (mut prefix, mut events) = (None, Vec::new());
+        let (mut prefix, mut events, mut discovery) = (None, Vec::new(), None);
         for pair in query.split('&') {
             let (name, value) = pair.split_once('=').ok_or(wrong)?;
             let value = plain(value)?;
@@ -167,6 +175,7 @@ impl Value for MqttBroker {
                 "topic" if is_filter(&value) => topics.push(value),
                 "publish" if is_prefix(&value) => prefix = Some(value),
                 "event" => events.push(value),
+                "discovery" if is_prefix(&value) => discovery = Some(value),
                 "ca" if has_tls && !value.is_empty() => authorities = Some(PathBuf::from(value)),
                 _ => return Err(wrong),
             }
@@ -177,12 +186,12 @@ impl Value for MqttBroker {
             _ => return Err(wrong),
         };
         let output = match prefix {
-            Some(prefix) => Some(MqttOutput { prefix, events: types(&events)? }),
-            None if events.is_empty() && input.is_some() => None,
+            Some(prefix) => Some(MqttOutput { prefix, events: types(&events)?, discovery }),
+            None if events.is_empty() && discovery.is_none() && input.is_some() => None,
             None => return Err(wrong),
         };
         if let (Some(input), Some(output)) = (&input, &output)
-            && input.topics.iter().any(|filter| reads_itself(filter, &output.root(organization)))
+            && input.topics.iter().any(|filter| reads_itself(filter, output, organization))
         {
             return Err(
                 "without a topic that has what is published there: the server would read what it says itself",
@@ -216,10 +225,16 @@ fn is_prefix(text: &str) -> bool {
 }
 
 /// Whether a filter matches something that is published.
-fn reads_itself(filter: &str, root: &str) -> bool {
+fn reads_itself(filter: &str, output: &MqttOutput, organization: OrganizationId) -> bool {
+    let root = output.root(organization);
     let published = [format!("{root}/vehicles/v/position"), format!("{root}/events/e")];
-    let below = |level: &str| filter.starts_with(&format!("{root}/{level}/"));
-    published.iter().any(|topic| rumqttc::matches(topic, filter)) || below("vehicles") || below("events")
+    let below = |level: &str| filter.starts_with(&format!("{level}/"));
+    published.iter().any(|topic| rumqttc::matches(topic, filter))
+        || below(&format!("{root}/vehicles"))
+        || below(&format!("{root}/events"))
+        || output
+            .discovery_root()
+            .is_some_and(|root| rumqttc::matches(&format!("{root}/v/config"), filter) || below(&root))
 }
 
 /// Whether a text may be subscribed to.
@@ -292,6 +307,10 @@ mod tests {
             "mqtt://h/ORG?publish=a//b",
             "mqtt://h/ORG?publish=$SYS",
             "mqtt://h/ORG?publish=a&topic=b",
+            "mqtt://h/ORG?publish=a&discovery=",
+            "mqtt://h/ORG?publish=a&discovery=h/%23",
+            "mqtt://h/ORG?payload=traccar&topic=t&discovery=homeassistant",
+            "mqtt://h/ORG?payload=traccar&topic=h/device_tracker/%23&publish=a&discovery=h",
             "mqtt://h/ORG?publish=a&payload=traccar",
             "mqtt://h/ORG?publish=a&event=geofence",
             "mqtt://h/ORG?event=geofence.*",

@@ -5,6 +5,7 @@
 //! stored, so that none is missing after either side was away; of positions, which are state, a slow broker gets the newest.
 //! Knows no SQL, no route and no use case; how a position is shown it is given (docs/mqtt-out.md).
 
+mod discovery;
 mod meters;
 mod parts;
 mod positions;
@@ -14,6 +15,6 @@ mod target;
 mod window;
 
 pub use meters::Meters;
-pub use parts::{FleetNow, Ports, ReadFleet, ShowPosition};
+pub use parts::{FleetNow, Ports, ReadFleet, ReadNames, ShowPosition};
 pub use publisher::Publisher;
 pub use target::Parts;

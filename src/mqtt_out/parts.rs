@@ -22,6 +22,10 @@ pub struct FleetNow {
 /// Reads a fleet; the error is the store's or the live core's.
 pub type ReadFleet = Rc<dyn Fn(OrganizationId) -> LocalBoxFuture<'static, Result<FleetNow, String>>>;
 
+/// Reads all vehicles of an organization with their names; the error is the store's.
+pub type ReadNames =
+    Rc<dyn Fn(OrganizationId) -> LocalBoxFuture<'static, Result<Vec<(VehicleId, String)>, String>>>;
+
 /// What publishing asks use cases for.
 #[derive(Clone)]
 pub struct Ports {
@@ -29,4 +33,6 @@ pub struct Ports {
     pub show_change: ShowChange,
     /// The newest positions.
     pub fleet: ReadFleet,
+    /// What vehicles are called.
+    pub names: ReadNames,
 }

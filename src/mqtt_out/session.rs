@@ -13,6 +13,7 @@ use waypost_actors::live::LiveError;
 use waypost_actors::model::{ChangeKind, ChangedResource, VehicleId};
 use waypost_actors::watch::{Audience, Interest, News, Watch};
 
+use super::discovery::{Discovery, describe};
 use super::parts::ShowPosition;
 use super::positions::Positions;
 use super::target::Target;
@@ -45,8 +46,8 @@ pub(super) struct Session<'a> {
 /// What is to be published of the log.
 enum Told {
     Event(Message),
-    /// A vehicle was deleted: its retained position is emptied.
-    Deleted(VehicleId),
+    /// A vehicle was deleted: what is retained of it under a topic is emptied.
+    Deleted(String),
 }
 
 /// What waits for the connection.
@@ -59,6 +60,7 @@ struct Waiting {
     writer: Writer,
     positions: Positions,
     show: Option<ShowPosition>,
+    discovery: Option<Discovery>,
 }
 
 impl<'a> Session<'a> {
@@ -137,7 +139,8 @@ impl<'a> Session<'a> {
             geofence_ids: Vec::new(),
         });
         let (read_to, positions) = (self.window.borrow().reached(), Positions::default());
-        Waiting { events: VecDeque::new(), read_to, recent, writer, positions, show: None }
+        let discovery = of.output.discovery_root().map(Discovery::new);
+        Waiting { events: VecDeque::new(), read_to, recent, writer, positions, show: None, discovery }
     }
 
     fn audience(&self) -> Audience {
@@ -161,6 +164,12 @@ impl<'a> Session<'a> {
             }
             Err(error) => tracing::debug!(%error, "positions are published later"),
         }
+        if let Some(discovery) = waiting.discovery.as_mut().filter(|discovery| discovery.is_stale()) {
+            match (self.target.ports.names)(self.target.organization()).await {
+                Ok(names) => discovery.look(names),
+                Err(error) => tracing::debug!(%error, "vehicles are described later"),
+            }
+        }
         if looks.is_multiple_of(LOOKS_BETWEEN) || self.target.has_published() {
             self.target.save().await;
         }
@@ -183,15 +192,7 @@ impl<'a> Session<'a> {
                 let message = waiting.writer.write(&entry, &of.ports.show_change).await?;
                 let message = message.filter(|message| is_short_enough(message, sequence));
                 waiting.read_to = sequence + 1;
-                if let Some(vehicle) = deleted(&entry) {
-                    waiting.positions.delete(vehicle);
-                    // Both are published before the entry is done.
-                    let next = sequence + i64::from(message.is_none());
-                    waiting.events.push_back((next, Told::Deleted(vehicle)));
-                }
-                if let Some(message) = message {
-                    waiting.events.push_back((sequence + 1, Told::Event(message)));
-                }
+                self.put(&entry, message, waiting);
             }
             waiting.read_to = waiting.read_to.max(next);
             if waiting.read_to == from {
@@ -206,7 +207,29 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Hands over events and positions in turn until the connection has no room or nothing waits.
+    /// Puts what is to be published of an entry of the log; all of it is published before the entry is done.
+    fn put(&self, entry: &Entry, message: Option<Message>, waiting: &mut Waiting) {
+        let mut told = Vec::new();
+        if let Some((vehicle, kind)) = changed_vehicle(entry) {
+            if kind == ChangeKind::Deleted {
+                waiting.positions.delete(vehicle);
+                if let Some(discovery) = &mut waiting.discovery {
+                    discovery.delete(vehicle);
+                    told.push(Told::Deleted(discovery.topic_of(vehicle)));
+                }
+                told.push(Told::Deleted(self.topic_of(vehicle)));
+            } else if let Some(discovery) = &mut waiting.discovery {
+                discovery.changed();
+            }
+        }
+        told.extend(message.map(Told::Event));
+        let last = told.len();
+        for (number, told) in (1..).zip(told) {
+            waiting.events.push_back((entry.sequence() + i64::from(number == last), told));
+        }
+    }
+
+    /// Hands over events, positions and descriptions in turn until the connection has no room or nothing waits.
     fn hand_over(&self, waiting: &mut Waiting) {
         loop {
             let is_event = self.window.borrow().has_room() && !waiting.events.is_empty();
@@ -217,7 +240,11 @@ impl<'a> Session<'a> {
             if is_position && !self.hand_over_position(waiting) {
                 return;
             }
-            if !is_event && !is_position {
+            let is_description = waiting.discovery.as_ref().is_some_and(|of| of.first().is_some());
+            if is_description && !self.hand_over_description(waiting) {
+                return;
+            }
+            if !is_event && !is_position && !is_description {
                 return;
             }
         }
@@ -230,7 +257,7 @@ impl<'a> Session<'a> {
             Told::Event(message) => {
                 (format!("{}/events/{}", self.root, message.event_type), false, message.body.clone())
             }
-            Told::Deleted(vehicle) => (self.topic_of(*vehicle), true, String::new()),
+            Told::Deleted(topic) => (topic.clone(), true, String::new()),
         };
         let is_taken = self.client.try_publish(topic, QoS::AtLeastOnce, retain, body).is_ok();
         if is_taken {
@@ -254,6 +281,17 @@ impl<'a> Session<'a> {
         is_taken
     }
 
+    fn hand_over_description(&self, waiting: &mut Waiting) -> bool {
+        let Some(discovery) = &mut waiting.discovery else { return true };
+        let Some((vehicle, name)) = discovery.first() else { return true };
+        let (topic, body) = (discovery.topic_of(vehicle), describe(vehicle, name, &self.topic_of(vehicle)));
+        let is_taken = self.client.try_publish(topic, QoS::AtMostOnce, true, body).is_ok();
+        if is_taken {
+            discovery.pop();
+        }
+        is_taken
+    }
+
     fn topic_of(&self, vehicle: VehicleId) -> String {
         format!("{}/vehicles/{}/position", self.root, vehicle.0)
     }
@@ -268,13 +306,11 @@ fn is_short_enough(message: &Message, sequence: i64) -> bool {
     is_short
 }
 
-/// The vehicle that an entry of the log deletes.
-fn deleted(entry: &Entry) -> Option<VehicleId> {
+/// The vehicle whose master data an entry of the log changes, and how.
+fn changed_vehicle(entry: &Entry) -> Option<(VehicleId, ChangeKind)> {
     match entry {
-        Entry::Change(change)
-            if change.resource == ChangedResource::Vehicle && change.kind == ChangeKind::Deleted =>
-        {
-            Some(VehicleId(change.resource_id))
+        Entry::Change(change) if change.resource == ChangedResource::Vehicle => {
+            Some((VehicleId(change.resource_id), change.kind))
         }
         _ => None,
     }

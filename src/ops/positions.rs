@@ -13,6 +13,7 @@ use super::scoped::Scoped;
 use crate::auth::{Action, Caller, Sees};
 use crate::context::Context;
 use crate::domain::paging::{Slice, SliceRequest};
+use crate::store::vehicle;
 
 /// The newest position of a vehicle.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -71,6 +72,16 @@ impl Newest {
         let mut vehicles = context.live.fleet(organization).await?;
         vehicles.retain(|(_, now)| now.state.last.is_some());
         Ok((Self { sees: by.caller.sees() }, vehicles))
+    }
+
+    /// Reads what all vehicles are called, those without a position too.
+    pub async fn names(
+        context: &Context,
+        organization: OrganizationId,
+    ) -> Result<Vec<(VehicleId, String)>, OpError> {
+        let by = Scoped { caller: Caller::webhook(organization, None), organization: None };
+        let scope = by.scope(context, Action::ReadVehicles).await?;
+        Ok(vehicle::list_names(&context.db, &scope).await?)
     }
 
     /// The form in which GET gives one.

@@ -172,6 +172,13 @@ pub async fn list_ids(db: &Db, scope: &OrgScope, filter: &Filter, sort: &Sort) -
     Ok(rows.into_iter().map(|(id,)| id.into()).collect())
 }
 
+/// The names of all, in no order.
+pub async fn list_names(db: &Db, scope: &OrgScope) -> Result<Vec<(VehicleId, String)>> {
+    let stmt = narrowed(db.read().sql("select id, name from vehicle "), scope, &Filter::default());
+    let rows: Vec<(Uuid, String)> = stmt.all().await?;
+    Ok(rows.into_iter().map(|(id, name)| (id.into(), name)).collect())
+}
+
 fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
     let organization = Uuid::from(scope.organization_id());
     let stmt = stmt.push("where deleted_at is null and organization_id = ").push_bind(organization);

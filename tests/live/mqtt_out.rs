@@ -16,6 +16,7 @@ use crate::wire::crossings;
 for_each_engine!(
     events_come_in_order_and_once_over_restarts_of_either_side,
     one_who_comes_late_finds_the_newest_position_and_none_of_what_is_deleted,
+    a_home_assistant_is_told_of_each_vehicle_and_of_what_becomes_of_it,
     a_broker_that_hangs_disturbs_nobody_and_gets_the_newest,
     killed_in_the_middle_nothing_is_missing,
     for_an_organization_that_does_not_exist_nothing_is_tried,
@@ -232,6 +233,61 @@ async fn one_who_comes_late_finds_the_newest_position_and_none_of_what_is_delete
     let admin = server.sign_in(&furnished.organization, Role::OrgAdmin).await.0;
     server.send("DELETE", &format!("/v1/vehicles/{}", two.vehicle), &admin, "").await.ok(204);
     eventually(DEADLINE, async || emptied(two) && is_told(two)).await;
+    server.stop().await;
+}
+
+async fn a_home_assistant_is_told_of_each_vehicle_and_of_what_becomes_of_it(store: TestStore) {
+    let Some(mosquitto) = Mosquitto::own() else { return };
+    let furnished = furnish(&store, &["one", "two"]).await;
+    let rest = "publish=waypost&discovery=homeassistant";
+    let setting = furnished.setting(&mosquitto, &mosquitto.address(), rest);
+    let (one, two) = (&furnished.buses[0], &furnished.buses[1]);
+    let subscribed = mosquitto.subscribe("home", "homeassistant/#");
+    let newest = |bus: &Bus| {
+        let topic = format!("homeassistant/device_tracker/waypost/{}/config", bus.vehicle);
+        subscribed.heard().into_iter().rfind(|heard| heard.topic == topic).map(|heard| heard.payload)
+    };
+    let name = |bus: &Bus| {
+        let config: Value = serde_json::from_str(&newest(bus)?).ok()?;
+        Some(text(&config["device"]["name"]))
+    };
+    let server = start(&store, &[&setting]).await;
+    let (_, said) = said(&store, &[&DOCTOR[..], &["--mqtt-brokers", &setting]].concat()).await;
+    assert!(said.contains("and homeassistant/device_tracker/waypost/#"), "{said}");
+    eventually(DEADLINE, async || name(one).is_some() && name(two).is_some()).await;
+    let config: Value = serde_json::from_str(&newest(one).unwrap()).unwrap();
+    let position = format!("waypost/{}/vehicles/{}/position", furnished.organization, one.vehicle);
+    assert_eq!(config["json_attributes_topic"], json!(position));
+    let fleet = furnished.fleet(&server).await;
+    let path = format!("/v1/vehicles/{}", one.vehicle);
+    let called = server.get(&path, &fleet.admin).await.ok(200)["name"].clone();
+    assert_eq!((name(one).unwrap(), &config["source_type"]), (text(&called), &json!("gps")));
+    // Its template reads what is published, by its names.
+    let (shown, template) = (shown(&fleet, one).await, text(&config["json_attributes_template"]));
+    let read: Vec<&str> = template
+        .split("value_json.")
+        .skip(1)
+        .map(|rest| rest.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap())
+        .collect();
+    for member in ["position", "speedKmh", "headingDegrees", "motion", "state", "lastFixAt"] {
+        assert!(read.contains(&member) && shown.get(member).is_some(), "{member}: {read:?}, {shown}");
+    }
+    server.send("PATCH", &path, &fleet.admin, json!({ "name": "Renamed" }).to_string()).await.ok(200);
+    eventually(DEADLINE, async || name(one).is_some_and(|name| name == "Renamed")).await;
+    server.send("DELETE", &path, &fleet.admin, "").await.ok(204);
+    eventually(DEADLINE, async || newest(one).is_some_and(|payload| payload.is_empty())).await;
+    // Renamed and made while nobody publishes.
+    server.stop().await;
+    let server = Server::start(&store).await;
+    let fleet = furnished.fleet(&server).await;
+    let path = format!("/v1/vehicles/{}", two.vehicle);
+    server.send("PATCH", &path, &fleet.admin, json!({ "name": "Later" }).to_string()).await.ok(200);
+    let three = fleet.bus("three").await;
+    server.stop().await;
+    let server = start(&store, &[&setting]).await;
+    eventually(DEADLINE, async || name(two).is_some_and(|name| name == "Later") && name(&three).is_some())
+        .await;
+    assert_eq!(newest(one).as_deref(), Some(""), "it stays removed");
     server.stop().await;
 }
 

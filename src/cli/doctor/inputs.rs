@@ -39,5 +39,9 @@ pub(super) async fn look(settings: &Settings, organizations: Option<&[Uuid]>, re
 /// What cannot be told from outside: a broker drops without a word what it does not allow.
 fn rights(broker: &MqttBroker) -> String {
     let Some(output) = &broker.output else { return String::new() };
-    format!("; its account must be allowed to publish below {}/#", output.root(broker.organization))
+    let discovery = output.discovery_root().map_or_else(String::new, |root| format!(" and {root}/#"));
+    format!(
+        "; its account must be allowed to publish below {}/#{discovery}",
+        output.root(broker.organization)
+    )
 }
