@@ -8,7 +8,9 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use waypost_actors::model::{Change as LoggedChange, ChangeKind, ChangedResource, OrganizationId, Timestamp};
+use waypost_actors::model::{
+    Change as LoggedChange, ChangeKind, ChangedResource, OrganizationId, Timestamp, VehicleId,
+};
 
 use super::audited::Audited;
 use super::error::OpError;
@@ -149,6 +151,12 @@ impl<'a> Change<'a> {
         let changed_at = self.now();
         let change = LoggedChange { sequence: 0, organization_id, resource, resource_id, kind, changed_at };
         self.changes.push(change);
+    }
+
+    /// Logs that a vehicle was deleted with its organization, and takes it out of the live core after the commit.
+    pub(super) fn retires(&mut self, scope: &OrgScope, vehicle: VehicleId) {
+        self.log(ChangedResource::Vehicle, vehicle.0, ChangeKind::Deleted);
+        self.live_resources.push((*scope, LiveResource::Vehicle(vehicle)));
     }
 
     /// Puts a letter into the outbox.

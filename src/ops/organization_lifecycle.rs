@@ -8,7 +8,8 @@ use crate::domain::activation::ActivationStatus;
 use crate::domain::organization::{ActivationMethod, Organization, OrganizationStatus, OrganizationStep};
 use crate::sessions::End;
 use crate::store::{
-    activation, api_key, creator, mqtt_cursor, organization, pending_tracker, tracker, user, webhook,
+    activation, api_key, creator, mqtt_cursor, organization, out_of_service, pending_tracker, tracker, user,
+    vehicle, webhook,
 };
 
 /// Takes a step and writes its consequences: activation invites the users that wait for it, deletion ends everything
@@ -72,7 +73,7 @@ const fn method(step: OrganizationStep) -> Option<ActivationMethod> {
 }
 
 /// Ends what a deleted organization owns: its addresses, its slug and the
-/// unique ids of its trackers may be used again, and its drivers are released.
+/// unique ids of its trackers may be used again, its vehicles leave the live core, and its drivers are released.
 async fn delete_owned(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), OpError> {
     let now = change.now();
     activation::close_pending(change.on(), scope, ActivationStatus::Superseded, now.into()).await?;
@@ -83,6 +84,10 @@ async fn delete_owned(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), O
     mqtt_cursor::delete_of_organization(change.tx(), scope).await?;
     pending_tracker::forget_all(change.on(), scope).await?;
     tracker::delete_of_organization(change.tx(), scope, now.into()).await?;
+    out_of_service::begin_all(change.on(), scope, now.into()).await?;
+    for vehicle in vehicle::delete_of_organization(change.on(), scope, now.into()).await? {
+        change.retires(scope, vehicle);
+    }
     organization::delete_system_users(change.on(), scope, now.into()).await?;
     organization::free_slug(change.on(), scope).await?;
     user::retire_all(change.on(), scope, now.into()).await?;

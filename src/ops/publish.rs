@@ -4,8 +4,10 @@
 //! what it wrote itself: in the thing's turn, what is stored by then is read and published. The last turn
 //! publishes the newest state, and what was deleted stays deleted.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 use waypost_actors::live::LiveError;
@@ -22,6 +24,10 @@ use crate::store::{calibration, geofence, organization, out_of_service, tracker,
 /// Pause between two attempts to read what is stored.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
+/// Vehicles of one change that are told to the live core at once: a deleted organization's may be thousands, and each
+/// waits for a commit.
+const AT_ONCE: usize = 32;
+
 /// A resource that the live core keeps a copy of.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LiveResource {
@@ -32,6 +38,10 @@ pub(super) enum LiveResource {
 }
 
 impl LiveResource {
+    const fn is_vehicle(self) -> bool {
+        matches!(self, Self::Vehicle(_))
+    }
+
     const fn id(self) -> Uuid {
         match self {
             Self::Vehicle(id) => id.0,
@@ -95,9 +105,10 @@ pub(super) async fn commit(
     let context = context.clone();
     let (done, result) = oneshot::channel();
     tokio::spawn(async move {
-        let mut caller = Some(done);
-        let mut answer = |outcome: Result<(), OpError>| {
-            caller.take().map(|done| done.send(outcome));
+        let caller = Mutex::new(Some(done));
+        let answer = |outcome: Result<(), OpError>| {
+            let waits = caller.lock().unwrap_or_else(PoisonError::into_inner).take();
+            waits.map(|done| done.send(outcome));
         };
         let committed = tx.commit().await;
         if after.logs_changes {
@@ -110,19 +121,9 @@ pub(super) async fn commit(
                 AfterCommit::default()
             }
         };
-        for (scope, live_resource) in live_resources {
-            let _turn = context.keyed_lock.lock(live_resource.id()).await;
-            let stored = loop {
-                match read(&context, &scope, live_resource).await {
-                    Ok(stored) => break stored,
-                    Err(error) => answer(Err(error.into())),
-                }
-                tokio::time::sleep(AGAIN_AFTER).await;
-            };
-            if let Err(error) = tell(&context, stored).await {
-                answer(Err(error.into()));
-            }
-        }
+        let at_once = if live_resources.iter().all(|(_, thing)| thing.is_vehicle()) { AT_ONCE } else { 1 };
+        let publish = |(scope, live_resource)| see_through(&context, scope, live_resource, &answer);
+        stream::iter(live_resources).for_each_concurrent(at_once, publish).await;
         for organization in &after.organizations {
             if let Err(error) = tell_silence(&context, *organization).await {
                 answer(Err(error));
@@ -133,6 +134,26 @@ pub(super) async fn commit(
         drop(place);
     });
     result.await.unwrap_or_else(|_| Err(OpError::Internal("a change was not seen through".into())))
+}
+
+/// Tells the live core of one thing, in its turn and however long that takes; `answer` hears what fails meanwhile.
+async fn see_through(
+    context: &Context,
+    scope: OrgScope,
+    live_resource: LiveResource,
+    answer: impl Fn(Result<(), OpError>),
+) {
+    let _turn = context.keyed_lock.lock(live_resource.id()).await;
+    let stored = loop {
+        match read(context, &scope, live_resource).await {
+            Ok(stored) => break stored,
+            Err(error) => answer(Err(error.into())),
+        }
+        tokio::time::sleep(AGAIN_AFTER).await;
+    };
+    if let Err(error) = tell(context, stored).await {
+        answer(Err(error.into()));
+    }
 }
 
 /// Tells the live core how much silence counts in an organization.

@@ -28,6 +28,21 @@ pub async fn begin(on: On<'_>, scope: &OrgScope, vehicle: VehicleId, now: Time) 
     Ok(())
 }
 
+/// Takes every vehicle of an organization out of service that is not out already.
+pub async fn begin_all(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()> {
+    on.sql(
+        "insert into out_of_service (vehicle_id, began_at) select v.id, $2 from vehicle v \
+         where v.organization_id = $1 and v.deleted_at is null and not exists \
+         (select 1 from out_of_service o where o.vehicle_id = v.id and o.ended_at is null) \
+         on conflict (vehicle_id, began_at) do update set ended_at = null",
+    )
+    .bind(Uuid::from(scope.organization_id()))
+    .bind(now)
+    .run()
+    .await?;
+    Ok(())
+}
+
 /// Puts a vehicle back into service, if it was out.
 pub async fn end(on: On<'_>, scope: &OrgScope, vehicle: VehicleId, now: Time) -> Result<()> {
     on.sql(

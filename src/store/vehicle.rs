@@ -287,3 +287,11 @@ pub async fn delete(on: On<'_>, scope: &OrgScope, id: VehicleId, now: Time) -> R
         .await?;
     Ok(deleted > 0)
 }
+
+/// Deletes every vehicle of an organization, softly; returns them.
+pub async fn delete_of_organization(on: On<'_>, scope: &OrgScope, now: Time) -> Result<Vec<VehicleId>> {
+    let delete = "update vehicle set deleted_at = $2, updated_at = $2 \
+         where organization_id = $1 and deleted_at is null returning id";
+    let rows: Vec<(Uuid,)> = on.sql(delete).bind(Uuid::from(scope.organization_id())).bind(now).all().await?;
+    Ok(rows.into_iter().map(|(id,)| VehicleId(id)).collect())
+}

@@ -24,6 +24,7 @@ mod mqtt;
 mod mqtt_out;
 mod orders;
 mod poison;
+mod organization_end;
 mod proxy;
 mod raw_data;
 mod receiver;

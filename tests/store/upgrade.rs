@@ -17,6 +17,7 @@ for_each_engine!(
     rules_of_before_hold_while_standing,
     what_the_creator_wrote_of_a_driver_becomes_the_creators_profile,
     both_logs_become_one_with_every_number_as_it_was,
+    vehicles_of_a_deleted_organization_are_deleted_with_it,
 );
 
 /// Brings an empty store up to a migration.
@@ -274,4 +275,29 @@ async fn both_logs_become_one_with_every_number_as_it_was(store: TestStore) {
     assert_eq!((detail.volume_liters, detail.confidence, detail.calibration_version), (40.0, 1e-7, 4));
     assert_eq!(detail.geofence_ids, [Uuid::from_u128(8).into()]);
     db.close().await;
+}
+
+async fn vehicles_of_a_deleted_organization_are_deleted_with_it(store: TestStore) {
+    for status in ["deleted", "inactive"] {
+        let db = open(&store.empty().await).await.expect("opened");
+        migrate_to(&db, 61).await;
+        insert_organization(&db, 1, status).await;
+        insert_vehicle(&db, 10, "active", None).await;
+        insert_vehicle(&db, 11, "active", None).await;
+        insert_vehicle(&db, 12, "active", Some(-5)).await;
+        let out = "insert into out_of_service (vehicle_id, began_at) values ($1, $2)";
+        let stmt = db.write().sql(out).bind(Uuid::from_u128(11)).bind(Time(at(-9)));
+        stmt.run().await.expect("out of service");
+        migrate(&db).await.expect("migrated");
+
+        let select = "select v.deleted_at, o.began_at from vehicle v \
+            left join out_of_service o on o.vehicle_id = v.id order by v.id";
+        let found: Vec<(Option<Time>, Option<Time>)> = db.read().sql(select).all().await.expect("read");
+        let at = |second| Some(Time(at(second)));
+        let expected = match status {
+            "deleted" => [(at(0), at(0)), (at(0), at(-9)), (at(-5), None)],
+            _ => [(None, None), (None, at(-9)), (at(-5), None)],
+        };
+        assert_eq!(found, expected, "{status}");
+    }
 }
