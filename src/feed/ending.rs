@@ -34,7 +34,8 @@ pub(super) fn session_over() -> Stop {
 /// The close for a socket that must end.
 pub(super) fn ended(end: End) -> Stop {
     match end {
-        End::Credential | End::Replaced => session_over(),
+        // The others are told to trackers only.
+        End::Credential | End::Replaced | End::VehicleDeleted | End::Moved | End::Changed => session_over(),
         End::Disabled => {
             let detail = "the organization is not active";
             Stop::Close(Close(4403, "organizationInactive", detail.to_owned()))

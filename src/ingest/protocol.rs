@@ -29,6 +29,8 @@ pub enum Close {
     Credential,
     /// The tracker or its organization is disabled.
     Disabled,
+    /// The tracker's vehicle was deleted or is out of use.
+    VehicleOutOfUse,
     /// No sign of life.
     Timeout,
     /// Another connection of the same tracker took its place.
@@ -37,6 +39,8 @@ pub enum Close {
     TooLarge,
     /// The server restarts; reconnect after a random moment.
     Restarting,
+    /// What is known of the tracker has changed; connect again.
+    Changed,
 }
 
 impl Close {
@@ -46,11 +50,11 @@ impl Close {
         match self {
             Self::Malformed => 4400,
             Self::Credential => 4401,
-            Self::Disabled => 4403,
+            Self::Disabled | Self::VehicleOutOfUse => 4403,
             Self::Timeout => 4408,
             Self::Replaced => 4409,
             Self::TooLarge => 4413,
-            Self::Restarting => 1012,
+            Self::Restarting | Self::Changed => 1012,
         }
     }
 
@@ -61,10 +65,12 @@ impl Close {
             Self::Malformed => "malformedFrame",
             Self::Credential => "credentialRevoked",
             Self::Disabled => "trackerDisabled",
+            Self::VehicleOutOfUse => "vehicleOutOfUse",
             Self::Timeout => "timeout",
             Self::Replaced => "replaced",
             Self::TooLarge => "frameTooLarge",
             Self::Restarting => "restarting",
+            Self::Changed => "trackerChanged",
         }
     }
 }

@@ -256,7 +256,7 @@ impl Socket {
         match error {
             LiveError::Unavailable => self.say(&Say::Retry { seq, after_ms: RETRY_AFTER_MS }).await,
             LiveError::UnknownVehicle => {
-                Err(Stop::Close(Close::Disabled, "the tracker's vehicle is out of use".to_owned()))
+                Err(Stop::Close(Close::VehicleOutOfUse, "the tracker's vehicle is out of use".to_owned()))
             }
             LiveError::Stopped => Err(Stop::Close(Close::Restarting, "the server restarts".to_owned())),
         }
@@ -277,7 +277,7 @@ impl Socket {
 
     /// Closes the socket. Frames on their way are committed in any case; those that can still be acknowledged are.
     async fn close(&mut self, stop: Stop) {
-        if let Stop::Close(Close::Restarting, _) = stop {
+        if let Stop::Close(Close::Restarting | Close::Changed, _) = stop {
             timeout(LAST_ACKS_WITHIN, self.last_acks()).await.ok();
         }
         timeout(GOODBYE_WITHIN, self.goodbye(stop)).await.ok();
@@ -314,6 +314,12 @@ fn ended(end: End) -> Stop {
         End::Replaced => (Close::Replaced, "another connection of this tracker took over"),
         End::Credential => (Close::Credential, "the token is not valid any more"),
         End::Disabled => (Close::Disabled, "the tracker or its organization is disabled"),
+        End::VehicleDeleted => (
+            Close::VehicleOutOfUse,
+            "the tracker's vehicle was deleted; what comes from now on has no vehicle until the tracker is installed in another one",
+        ),
+        End::Moved => (Close::Changed, "the tracker was moved to or from a vehicle; connect again"),
+        End::Changed => (Close::Changed, "the tracker was changed; connect again"),
         End::Restarting => (Close::Restarting, "the server restarts"),
     };
     Stop::Close(close, detail.to_owned())

@@ -130,8 +130,11 @@ pub async fn update_tracker(
     };
     let config = vehicle.map(|vehicle| vehicle.attributes.tracking.config()).unwrap_or_default();
     // An open socket knows the tracker's former state, so it ends; a tracker that is still active may reconnect.
-    let why =
-        if tracker.attributes.status == TrackerStatus::Active { End::Restarting } else { End::Disabled };
+    let why = match tracker.attributes.status == TrackerStatus::Active {
+        false => End::Disabled,
+        true if tracker.vehicle_id != current.vehicle_id => End::Moved,
+        true => End::Changed,
+    };
     change.tell_sessions(move |sessions| {
         sessions.configure(id, config);
         sessions.end(id, scope.organization_id(), why);

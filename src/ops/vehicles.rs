@@ -25,6 +25,7 @@ use crate::domain::field::FieldError;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::vehicle::{CreateVehicle, NewTrackerIn, Vehicle, VehicleFuel, VehicleIn};
 use crate::domain::vehicle_fuel::lift_tank;
+use crate::sessions::End;
 use crate::store::assignment::{self, Ending, Open};
 use crate::store::calibration::{self, NewCalibration};
 use crate::store::sql::Tx;
@@ -282,6 +283,8 @@ pub async fn delete_vehicle(
     vehicle::delete(change.on(), &scope, id, now.into()).await?;
     for tracker in tracker::leave_vehicle(change.on(), &scope, id, now.into()).await? {
         change.affects(ChangedResource::Tracker, tracker.0);
+        let organization = scope.organization_id();
+        change.tell_sessions(move |sessions| sessions.end(tracker, organization, End::VehicleDeleted));
     }
     let ending = Ending { at: now, by: Some(by.caller.id), reason: EndReason::VehicleDeleted };
     change.end_assignments(&scope, Open::OfVehicle(id), ending).await?;

@@ -11,6 +11,13 @@ pub enum End {
     Credential,
     /// The tracker, or the organization, is switched off.
     Disabled,
+    /// The tracker's vehicle was deleted.
+    VehicleDeleted,
+    /// The tracker was moved to another vehicle, or out of its own. What the socket knows of it is out of date; it may
+    /// connect again.
+    Moved,
+    /// Something else of the tracker was changed. It may connect again.
+    Changed,
     /// The server stops.
     Restarting,
 }

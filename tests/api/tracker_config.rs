@@ -48,7 +48,9 @@ fn a_tracker_is_told_what_its_vehicle_says_and_every_change() {
         let moved = json!({ "vehicleId": other });
         app.put(&format!("/v1/trackers/{tracker}"), &org.org_admin, moved).await.ok(200);
         assert_eq!(hear(&mut socket).await, told(21, 200, json!({})));
-        assert_eq!(hear(&mut socket).await["code"], "restarting");
+        let why = hear(&mut socket).await;
+        assert_eq!(why["code"], "trackerChanged");
+        assert!(why["detail"].as_str().unwrap().contains("moved to or from a vehicle"), "{why}");
         assert_eq!(hear(&mut socket).await["closed"], 1012);
         let mut socket = opened(&app, "/v1/ws/tracker", &token).await.unwrap();
         say(&mut socket, &json!({ "type": "hello" })).await;

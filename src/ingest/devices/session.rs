@@ -182,7 +182,7 @@ impl Session {
                 tokio::select! {
                     stored = &mut stored => break stored.map_err(|_| Over),
                     news = open.news() => match news {
-                        News::End(End::Restarting) => {
+                        News::End(End::Restarting | End::Moved | End::Changed) => {
                             let last = timeout(LAST_ANSWER_WITHIN, &mut stored).await;
                             break last.map_err(|_| Over)?.map_err(|_| Over);
                         }
