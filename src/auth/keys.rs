@@ -201,7 +201,7 @@ fn unreadable(secrets: &[WebhookSecret], master: &MasterKey) -> usize {
 }
 
 /// Whether a server with this master key can read what it needs of a store.
-fn check(master: &MasterKey, keys: &[SigningKey], secrets: &[WebhookSecret]) -> Result<(), KeyError> {
+pub fn check(master: &MasterKey, keys: &[SigningKey], secrets: &[WebhookSecret]) -> Result<(), KeyError> {
     keys.iter().try_for_each(|key| master.opened(key.clone()).map(drop))?;
     match unreadable(secrets, master) {
         0 => Ok(()),

@@ -211,6 +211,12 @@ fn plain(value: &toml::Value) -> Option<String> {
     }
 }
 
+/// A setting's name in the file: `data_dir` is `dataDir`.
+#[must_use]
+pub fn file_name(name: &str) -> String {
+    camel(name)
+}
+
 /// `data_dir` as `dataDir`.
 fn camel(name: &str) -> String {
     let mut words = name.split('_');

@@ -1,5 +1,6 @@
 //! Looks at a store, and at Redis, without changing anything: what `waypost doctor` and `waypost upgrade --check` tell.
 
+use std::fmt;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -13,7 +14,9 @@ use super::open::{
     Location, OpenError, SQLITE_PATIENCE, connect_postgres, embedded_file, is_on_this_machine,
     known_migration, newest_migration,
 };
+use super::signing_key::{self, SigningKey};
 use super::sql::{On, broken_at_start, in_time, is_encrypted, not_durable};
+use super::webhook_secret::{self, WebhookSecret};
 
 /// How long Redis has to answer.
 const REDIS_WITHIN: Duration = Duration::from_secs(3);
@@ -31,6 +34,8 @@ pub struct Checkup {
     pub migration: Option<i64>,
     /// Its organizations; `None` of a store whose tables are not those of this version.
     pub organizations: Option<Vec<Uuid>>,
+    /// What is sealed in it, likewise.
+    pub sealed: Option<Sealed>,
     /// Whether a server has it now.
     pub is_served: bool,
     /// By how many seconds the store's clock, or what it wrote last, is ahead of this machine's.
@@ -39,6 +44,21 @@ pub struct Checkup {
     pub wrong: Vec<String>,
     /// What is doubtful, likewise.
     pub doubtful: Vec<String>,
+}
+
+/// What may be wrapped with the master key.
+#[derive(Clone)]
+pub struct Sealed {
+    /// The signing keys.
+    pub keys: Vec<SigningKey>,
+    /// The secrets of all webhooks.
+    pub webhooks: Vec<WebhookSecret>,
+}
+
+impl fmt::Debug for Sealed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} signing keys, {} webhooks", self.keys.len(), self.webhooks.len())
+    }
 }
 
 /// Looks at a store. An embedded store that is not there yet is none.
@@ -61,11 +81,19 @@ async fn embedded(location: &Location, directory: &Path, now: Timestamp) -> Resu
     let (version, made): (String, i64) = facts.map_err(failed)?;
     let migration = if made > 0 { Some(newest_migration(On::LiteConn(&mut conn)).await?) } else { None };
     let organizations = organizations(On::LiteConn(&mut conn), migration).await?;
+    let sealed = match organizations {
+        Some(_) => {
+            let keys = signing_key::all(On::LiteConn(&mut conn)).await?;
+            Some(Sealed { keys, webhooks: webhook_secret::all(On::LiteConn(&mut conn)).await? })
+        }
+        None => None,
+    };
     conn.close().await?;
     Ok(Checkup {
         engine: format!("SQLite {version}"),
         migration,
         organizations,
+        sealed,
         is_served: is_taken(location).await?,
         ahead_seconds: written_after(directory, now),
         wrong: Vec::new(),
@@ -120,11 +148,19 @@ async fn postgres(location: &Location, url: &str, now: Timestamp) -> Result<Chec
         );
     }
     let organizations = organizations(On::PgConn(&mut conn), migration).await?;
+    let sealed = match organizations {
+        Some(_) => {
+            let keys = signing_key::all(On::PgConn(&mut conn)).await?;
+            Some(Sealed { keys, webhooks: webhook_secret::all(On::PgConn(&mut conn)).await? })
+        }
+        None => None,
+    };
     conn.close().await?;
     Ok(Checkup {
         engine: format!("PostgreSQL {version}"),
         migration,
         organizations,
+        sealed,
         is_served: is_taken(location).await?,
         ahead_seconds: clock - now.as_micros() as f64 / 1e6,
         wrong,

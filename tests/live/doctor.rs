@@ -11,6 +11,7 @@ for_each_engine!(
     a_store_is_looked_at_and_its_server_seen,
     a_store_of_a_newer_program_is_refused,
     each_thing_that_is_wrong_has_a_line_of_its_own,
+    a_master_key_that_does_not_read_the_store_is_told,
 );
 
 /// Runs the program on a test's store; whether it succeeds, and what it prints.
@@ -57,6 +58,8 @@ async fn each_thing_that_is_wrong_has_a_line_of_its_own(store: TestStore) {
     let address = taken.local_addr().unwrap().to_string();
     let nobody = "0190b3c2-7a51-7c3e-9d0a-5b7f6c1e2d43";
     let device = format!("h02://{address}/{nobody}");
+    let twice = format!("h02://127.0.0.1:5013/{nobody},gt06://0.0.0.0:5013/{nobody}");
+    let ours = format!("h02://0.0.0.0:8080/{nobody}");
     let broker = format!("mqtt://user:hunter2@127.0.0.1:1/{nobody}?payload=traccar&topic=a");
     for (arguments, about, what) in [
         (["--listen", &address], "ports", "is taken by another program"),
@@ -66,6 +69,12 @@ async fn each_thing_that_is_wrong_has_a_line_of_its_own(store: TestStore) {
         (["--map-pmtiles", "/nowhere.pmtiles"], "settings", "/nowhere.pmtiles is not there"),
         (["--statement-timeout", "soon"], "settings", "--statement-timeout"),
         (["--device-listeners", &device], "ports", "(deviceListeners)"),
+        (
+            ["--device-listeners", &twice],
+            "ports",
+            "is named twice, by deviceListeners and by deviceListeners",
+        ),
+        (["--device-listeners", &ours], "ports", "is named twice, by listen and by deviceListeners"),
         (["--device-listeners", &device], "inputs", "there is no organization"),
         (["--mqtt-brokers", &broker], "inputs", "the broker cannot be signed in to"),
     ] {
@@ -76,6 +85,53 @@ async fn each_thing_that_is_wrong_has_a_line_of_its_own(store: TestStore) {
         assert!(!is_well && line.contains(about) && line.contains("To do: "), "{told}");
         assert!(!told.contains("hunter2"), "{told}");
     }
+}
+
+async fn a_master_key_that_does_not_read_the_store_is_told(store: TestStore) {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |name: &str| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, format!("{name} is a master key of at least 32 characters")).unwrap();
+        file.to_string_lossy().into_owned()
+    };
+    let (right, wrong) = (with("right"), with("wrong"));
+    let (is_done, told) = said(&store, &["keys", "rotate", "--master-key-file", &right]).await;
+    assert!(is_done, "{told}");
+    let looked = async |more: &[&str]| said(&store, &[&DOCTOR[..], more].concat()).await;
+    let (_, told) = looked(&["--master-key-file", &right]).await;
+    assert!(told.contains("are wrapped, with this master key"), "{told}");
+    let wrong = ["--master-key-file", wrong.as_str()];
+    for (more, what) in [
+        (&wrong[..], "are wrapped with another key than these settings give: the server does not start"),
+        (&[], "are wrapped with a key, and these settings give none: the server does not start"),
+    ] {
+        let (is_well, told) = looked(more).await;
+        let line = told.lines().find(|line| line.starts_with("WRONG") && line.contains(what));
+        assert!(!is_well && line.is_some_and(|line| line.contains("masterKeyFile")), "{told}");
+    }
+}
+
+#[test]
+fn the_file_takes_every_setting_by_the_name_and_value_that_config_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_waypost"));
+        let output = command.arg("config").env_clear().current_dir(folder.path()).output().unwrap();
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(output.status.success(), "{text}");
+        text
+    };
+    let printed = config();
+    let rows: Vec<(&str, &str)> =
+        printed.lines().filter_map(|line| line.strip_suffix("  (by default)")?.split_once(" = ")).collect();
+    assert!(rows.len() > 30, "{printed}");
+    let given = rows.iter().filter(|(_, value)| *value != "(none)");
+    let file: String = given.clone().map(|(name, value)| format!("{name} = {value:?}\n")).collect();
+    std::fs::write(folder.path().join("waypost.toml"), file).unwrap();
+    let printed = config();
+    assert_eq!(printed.matches("in waypost.toml, as ").count(), given.count(), "{printed}");
+    // Explanations name other settings in the same way.
+    assert!(printed.contains("instead of masterKey\n") && !printed.contains("master_key"), "{printed}");
 }
 
 #[test]

@@ -36,6 +36,9 @@ async fn look(settings: &Settings, report: &mut Report) {
     settings::look(settings, report);
     let now = Clock::system().now();
     let found = store::look(settings, now, report).await;
+    if let Some(sealed) = found.as_ref().and_then(|found| found.sealed.as_ref()) {
+        settings::sealed(settings, sealed, report);
+    }
     machine::clock(found.as_ref(), report);
     machine::disk(settings, report);
     machine::permissions(settings, report);

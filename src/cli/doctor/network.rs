@@ -8,6 +8,8 @@ use waypost::config::{AdminListen, Settings};
 use waypost::mail::Transport;
 use waypost::store::checkup::redis_version;
 
+const PORTS: &str = "ports";
+
 pub(super) async fn mail(settings: &Settings, report: &mut Report) {
     const ABOUT: &str = "mail";
     let Some(url) = &settings.smtp_url else {
@@ -45,40 +47,63 @@ pub(super) async fn redis(settings: &Settings, report: &mut Report) {
 }
 
 pub(super) async fn ports(settings: &Settings, is_served: bool, report: &mut Report) {
-    port("listen", settings.listen, is_served, report);
-    match settings.admin_listen {
-        AdminListen::At(address) => port("adminListen", address, is_served, report),
-        AdminListen::Auto if settings.listen.port() != 0 => {
-            let address = (Ipv4Addr::LOCALHOST, settings.listen.port().wrapping_add(1));
-            port("adminListen", address.into(), is_served, report);
+    let listeners = listeners(settings);
+    for (index, (name, address)) in listeners.iter().enumerate() {
+        let same = listeners[..index].iter().find(|(_, before)| is_same(*before, *address));
+        match same {
+            Some((other, _)) => report.wrong(
+                PORTS,
+                format!(
+                    "{address} is named twice, by {other} and by {name}: only one of them can listen there"
+                ),
+                "give each listener a port of its own",
+            ),
+            None => port(name, *address, is_served, report),
         }
-        AdminListen::Auto | AdminListen::Off => {}
-    }
-    for listener in &settings.device_listeners {
-        port("deviceListeners", listener.address, is_served, report);
     }
 }
 
+/// Where a server with these settings listens, each with its setting.
+fn listeners(settings: &Settings) -> Vec<(&'static str, SocketAddr)> {
+    let admin = match settings.admin_listen {
+        AdminListen::At(address) => Some(address),
+        AdminListen::Auto if settings.listen.port() != 0 => {
+            Some((Ipv4Addr::LOCALHOST, settings.listen.port().wrapping_add(1)).into())
+        }
+        AdminListen::Auto | AdminListen::Off => None,
+    };
+    let devices = settings.device_listeners.iter().map(|listener| ("deviceListeners", listener.address));
+    let own = [("listen", settings.listen)].into_iter().chain(admin.map(|address| ("adminListen", address)));
+    own.chain(devices).collect()
+}
+
+/// Whether only one of two listeners can have its address. Whoever listens on all addresses has the port of each.
+fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
+    let has_all =
+        |all: SocketAddr, of: SocketAddr| all.ip().is_unspecified() && (all.is_ipv6() || of.is_ipv4());
+    let is_one_host = one.ip() == other.ip() || has_all(one, other) || has_all(other, one);
+    one.port() != 0 && one.port() == other.port() && is_one_host
+}
+
 fn port(name: &str, address: SocketAddr, is_served: bool, report: &mut Report) {
-    const ABOUT: &str = "ports";
     let Err(error) = TcpListener::bind(address) else {
-        report.good(ABOUT, format!("{address} is free ({name})"));
+        report.good(PORTS, format!("{address} is free ({name})"));
         return;
     };
     match error.kind() {
         ErrorKind::AddrInUse if is_served => {
-            report.good(ABOUT, format!("{address} is taken, and a server has this store ({name})"));
+            report.good(PORTS, format!("{address} is taken, and a server has this store ({name})"));
         }
         ErrorKind::AddrInUse => report.wrong(
-            ABOUT,
+            PORTS,
             format!("{address} is taken by another program ({name})"),
             "find it with `ss -ltnp`, or name another address",
         ),
         ErrorKind::PermissionDenied => report.wrong(
-            ABOUT,
+            PORTS,
             format!("this user may not listen on {address} ({name})"),
             "name a port from 1024, with a proxy in front (docs/proxy.md)",
         ),
-        _ => report.wrong(ABOUT, format!("{address} ({name}): {error}"), "name an address of this machine"),
+        _ => report.wrong(PORTS, format!("{address} ({name}): {error}"), "name an address of this machine"),
     }
 }

@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use super::report::Report;
-use waypost::auth::MasterKey;
+use waypost::auth::keys::check;
+use waypost::auth::{KeyError, MasterKey};
 use waypost::config::{AdminListen, Settings, SignUp};
+use waypost::store::checkup::Sealed;
 
 const ABOUT: &str = "settings";
 
@@ -54,6 +56,30 @@ fn addresses(settings: &Settings, report: &mut Report) {
     {
         let what = format!("adminListen is {address}: it asks for no sign-in");
         report.doubtful(ABOUT, what, "let only operators reach it");
+    }
+}
+
+/// Whether a server with these settings could read what is wrapped in the store.
+pub(super) fn sealed(settings: &Settings, sealed: &Sealed, report: &mut Report) {
+    let Ok(master) = MasterKey::of(settings) else { return };
+    let has_key = settings.master_key.is_some() || settings.master_key_file.is_some();
+    let with =
+        if has_key { "another key than these settings give" } else { "a key, and these settings give none" };
+    match check(&master, &sealed.keys, &sealed.webhooks) {
+        Ok(()) if sealed.keys.iter().any(|key| key.wrapped) => {
+            report.good(ABOUT, "the signing keys in the store are wrapped, with this master key");
+        }
+        Ok(()) => {}
+        Err(KeyError::Webhooks(count)) => report.wrong(
+            ABOUT,
+            format!("the secrets of {count} webhooks in the store are wrapped with {with}: nothing is delivered to these"),
+            "set that masterKey or masterKeyFile; if it is lost, give these webhooks new secrets",
+        ),
+        Err(_) => report.wrong(
+            ABOUT,
+            format!("the signing keys in the store are wrapped with {with}: the server does not start"),
+            "set that masterKey or masterKeyFile; if it is lost: waypost keys rotate --at-once",
+        ),
     }
 }
 
