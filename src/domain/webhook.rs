@@ -51,9 +51,10 @@ body!(
         /// What is sent: types such as `geofence.entry` and `change.vehicle.updated`, `geofence.*` for all that begin
         /// so, or `*`.
         event_types "eventTypes": required EventTypes, by(event_types, value_type = Vec<String>, min_items = 1, max_items = 50);
-        /// Only of these vehicles; empty: of all.
+        /// Only of these vehicles; empty: of all. Of changes, only those of the vehicles and geofences that are named, and of
+        /// nothing else.
         vehicle_ids "vehicleIds": required Vec<VehicleId>, by(ids, max_items = 200), or Vec::<VehicleId>::new();
-        /// Only what concerns one of these geofences; empty: whatever happens.
+        /// Only what concerns one of these geofences; empty: whatever happens. Of changes, as `vehicleIds` says.
         geofence_ids "geofenceIds": required Vec<GeofenceId>, by(ids, max_items = 200), or Vec::<GeofenceId>::new();
         /// Whether anything is sent. One that is enabled again is sent what happens from then on.
         enabled "enabled": required bool, by(flag), or true;

@@ -26,10 +26,11 @@ use crate::domain::webhook::{
     WebhookAttempt, WebhookIn,
 };
 use crate::store::outbox::Notice;
+use crate::store::sql::Tx;
 pub use crate::store::webhook::SORT_KEYS;
 use crate::store::webhook::{self, Writer};
 pub use crate::store::webhook_attempt::SORT_KEYS as ATTEMPT_SORT_KEYS;
-use crate::store::{change_log, webhook_attempt};
+use crate::store::{change_log, geofence, vehicle, webhook_attempt};
 use crate::webhooks::{NotDone, SECRET_PREFIX};
 
 /// How long a former secret signs beside the new one. Seconds: a day.
@@ -59,6 +60,7 @@ pub async fn create_webhook(
     let CreateWebhook { webhook: attributes, .. } = body.made()?;
     may_reach(context, &attributes)?;
     let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?;
+    refuse_foreign(change.tx(), &scope, None, &attributes).await?;
     if webhook::count(change.on(), &scope).await? >= MAX_WEBHOOKS {
         return Err(OpError::WebhookLimit);
     }
@@ -113,6 +115,7 @@ pub async fn update_webhook(
         return Ok(current);
     }
     if_match.check(&current.tagged())?;
+    refuse_foreign(change.tx(), &scope, Some(&current.attributes), &attributes).await?;
     let is_enabled_again = attributes.enabled && !current.attributes.enabled;
     let mut changed = Webhook { attributes, updated_at: change.now(), ..current.clone() };
     if is_enabled_again {
@@ -279,6 +282,39 @@ fn may_reach(context: &Context, attributes: &WebhookIn) -> Result<(), OpError> {
         Some(must) => Err(vec![FieldError::new("/url", "notAllowed", format!("must be {must}"))].into()),
         None => Ok(()),
     }
+}
+
+/// Refuses to filter by vehicles and geofences that are not the organization's. What was there before may be sent back,
+/// though it was deleted since.
+async fn refuse_foreign(
+    tx: &mut Tx,
+    scope: &OrgScope,
+    before: Option<&WebhookIn>,
+    attributes: &WebhookIn,
+) -> Result<(), OpError> {
+    let WebhookIn { vehicle_ids, geofence_ids, .. } = attributes;
+    let mut vehicles = vehicle::existing(tx.on(), scope, vehicle_ids).await?;
+    let mut geofences = geofence::existing(tx.on(), scope, geofence_ids).await?;
+    if let Some(before) = before {
+        vehicles.extend(&before.vehicle_ids);
+        geofences.extend(&before.geofence_ids);
+    }
+    let foreign = |list: &str, index: usize, what: &str| {
+        FieldError::new(
+            format!("/{list}/{index}"),
+            "notFound",
+            format!("must be a {what} of the organization"),
+        )
+    };
+    let strange = |known: bool, problem: FieldError| (!known).then_some(problem);
+    let of_vehicles = vehicle_ids.iter().enumerate();
+    let of_vehicles = of_vehicles
+        .filter_map(|(index, id)| strange(vehicles.contains(id), foreign("vehicleIds", index, "vehicle")));
+    let of_geofences = geofence_ids.iter().enumerate();
+    let of_geofences = of_geofences
+        .filter_map(|(index, id)| strange(geofences.contains(id), foreign("geofenceIds", index, "geofence")));
+    let problems: Vec<FieldError> = of_vehicles.chain(of_geofences).collect();
+    if problems.is_empty() { Ok(()) } else { Err(OpError::Invalid(problems)) }
 }
 
 /// A new secret, as it is shown and as it is stored.

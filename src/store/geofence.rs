@@ -6,7 +6,7 @@ use waypost_actors::model::{Fence, GeofenceId, Rules, ShapeSpec, Timestamp};
 
 use super::fence_row::{self, FenceRow};
 use super::filters::updated_after;
-use super::hold::hold_own;
+use super::hold::{existing_own, hold_own};
 use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
@@ -99,6 +99,12 @@ pub async fn find(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<Option
         .optional()
         .await?;
     Ok(row.map(Geofence::from))
+}
+
+/// Which of the given geofences exist and are not deleted.
+pub async fn existing(on: On<'_>, scope: &OrgScope, ids: &[GeofenceId]) -> Result<Vec<GeofenceId>> {
+    let ids: Vec<Uuid> = ids.iter().map(|id| id.0).collect();
+    Ok(existing_own(on, "geofence", scope, &ids).await?.into_iter().map(GeofenceId).collect())
 }
 
 /// Locks a geofence's row for this transaction.

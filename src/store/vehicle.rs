@@ -5,7 +5,7 @@ use uuid::Uuid;
 use waypost_actors::model::{Timestamp, TrackerId, VehicleId};
 
 use super::filters::{one_of, updated_after};
-use super::hold::hold_own;
+use super::hold::{existing_own, hold_own};
 use super::page::{Columns, List, ordered};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
@@ -130,6 +130,12 @@ pub async fn find_each(on: On<'_>, scope: &OrgScope, ids: &[VehicleId]) -> Resul
         .all()
         .await?;
     Ok(rows.into_iter().map(Vehicle::from).collect())
+}
+
+/// Which of the given vehicles exist and are not deleted.
+pub async fn existing(on: On<'_>, scope: &OrgScope, ids: &[VehicleId]) -> Result<Vec<VehicleId>> {
+    let ids: Vec<Uuid> = ids.iter().map(|id| id.0).collect();
+    Ok(existing_own(on, "vehicle", scope, &ids).await?.into_iter().map(VehicleId).collect())
 }
 
 /// How many of the given vehicles exist and are not deleted.

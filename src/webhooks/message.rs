@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::timeout;
 use uuid::Uuid;
-use waypost_actors::model::{Change, GeofenceId, OrganizationId, Timestamp, VehicleId};
+use waypost_actors::model::{Change, ChangedResource, GeofenceId, OrganizationId, Timestamp, VehicleId};
 use waypost_actors::watch::{Audience, CommittedRecord, Interest};
 
 use crate::auth::{Action, Caller};
@@ -112,9 +112,21 @@ impl Writer {
         })
     }
 
+    /// Whether a change is of what is named: a vehicle or geofence of those, or anything where none are named.
+    fn concerns(&self, change: &Change) -> bool {
+        let Interest { vehicles, fences, .. } = &self.interest;
+        let id = change.resource_id;
+        match change.resource {
+            _ if vehicles.is_none() && fences.is_none() => true,
+            ChangedResource::Vehicle => vehicles.as_ref().is_some_and(|ids| ids.contains(&VehicleId(id))),
+            ChangedResource::Geofence => fences.as_ref().is_some_and(|ids| ids.contains(&GeofenceId(id))),
+            _ => false,
+        }
+    }
+
     async fn change(&self, change: &Change, show: &ShowChange) -> Result<Option<Message>, String> {
         let event_type = webhook_event::of_change(change);
-        if !self.interest.master_data(change) || !self.event_types.matches(&event_type) {
+        if !self.interest.changes || !self.concerns(change) || !self.event_types.matches(&event_type) {
             return Ok(None);
         }
         let shown = timeout(SHOWN_WITHIN, show(self.caller.clone(), *change)).await;

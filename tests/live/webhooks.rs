@@ -13,6 +13,7 @@ for_each_engine!(
     one_that_hangs_or_is_gone_costs_another_nothing,
     one_that_asks_to_wait_is_waited_for_and_one_that_lies_about_its_length_is_believed_its_status,
     what_was_missed_is_sent_again_when_asked_for,
+    one_that_names_vehicles_and_geofences_is_sent_nothing_of_others,
 );
 
 async fn start(store: &TestStore) -> Server {
@@ -265,5 +266,76 @@ async fn what_was_missed_is_sent_again_when_asked_for(store: TestStore) {
     assert_eq!(ids(&got[..4]), ids(&before));
     let expected: Vec<String> = fleet.events().await.iter().map(|id| format!("{id}_1")).collect();
     assert_eq!(ids(&got), expected);
+    server.stop().await;
+}
+
+async fn one_that_names_vehicles_and_geofences_is_sent_nothing_of_others(store: TestStore) {
+    let server = start(&store).await;
+    let (fleet, stranger) = (server.fleet("own").await, server.fleet("stranger").await);
+    let (one, two) = (fleet.bus("one").await, fleet.bus("two").await);
+    let foreign = stranger.bus("foreign").await;
+    let (depot, yard) = (fleet.fence("Depot").await, fleet.fence("Yard").await);
+    let receivers = [Receiver::start().await, Receiver::start().await, Receiver::start().await];
+    let [of_vehicle, of_fence, of_all] = &receivers;
+    let with = |receiver: &Receiver, members: Value| {
+        let mut body = json!({ "url": receiver.url, "eventTypes": ["change.*"] });
+        body.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        body
+    };
+    let made = async |body: Value| server.post("/v1/webhooks", &fleet.admin, body).await.ok(201);
+    let narrowed = made(with(of_vehicle, json!({ "vehicleIds": [one.vehicle] }))).await;
+    made(with(of_fence, json!({ "geofenceIds": [depot] }))).await;
+    made(with(of_all, json!({}))).await;
+    let renamed = async |path: String| {
+        server.put(&path, &fleet.admin, json!({ "name": "Renamed" })).await.ok(200);
+    };
+    for bus in [&two, &one] {
+        renamed(format!("/v1/vehicles/{}", bus.vehicle)).await;
+    }
+    for fence in [&yard, &depot] {
+        renamed(format!("/v1/geofences/{fence}")).await;
+    }
+    let driver = json!({ "firstName": "A", "lastName": "B" });
+    server.post("/v1/drivers", &fleet.admin, driver).await.ok(201);
+    renamed(format!("/v1/vehicles/{}", one.vehicle)).await;
+    // The last change of each is its own.
+    server
+        .put(&format!("/v1/vehicles/{}", one.vehicle), &fleet.admin, json!({ "name": "Last" }))
+        .await
+        .ok(200);
+    server.put(&format!("/v1/geofences/{depot}"), &fleet.admin, json!({ "name": "Last" })).await.ok(200);
+    eventually(DEADLINE, async || {
+        receivers.iter().all(|receiver| {
+            receiver.got.borrow().iter().any(|got| got.body["data"]["data"]["name"] == "Last")
+        })
+    })
+    .await;
+    eventually(DEADLINE, async || of_all.of_type("change.driver.created").len() == 1).await;
+    for (receiver, own) in [(of_vehicle, &one.vehicle), (of_fence, &depot)] {
+        let told: Vec<String> =
+            receiver.got.borrow().iter().map(|got| text(&got.body["data"]["resourceId"])).collect();
+        assert!(told.iter().all(|id| id == own), "{told:?}");
+    }
+    // What is not the organization's cannot be named.
+    let nobody = waypost::clock::new_id();
+    let strange = json!({ "vehicleIds": [one.vehicle, foreign.vehicle, nobody], "geofenceIds": [nobody] });
+    let places = |said: waypost_test_support::Said| {
+        let errors = said.body["errors"].as_array().unwrap().clone();
+        errors
+            .iter()
+            .map(|error| format!("{} {}", text(&error["pointer"]), text(&error["code"])))
+            .collect::<Vec<_>>()
+    };
+    let refused = ["/vehicleIds/1 notFound", "/vehicleIds/2 notFound", "/geofenceIds/0 notFound"];
+    let said = server.post("/v1/webhooks", &fleet.admin, with(of_all, strange.clone())).await;
+    assert_eq!((said.status, places(said)), (422, refused.map(String::from).to_vec()));
+    let path = format!("/v1/webhooks/{}", text(&narrowed["id"]));
+    let said = server.put(&path, &fleet.admin, strange).await;
+    assert_eq!((said.status, places(said)), (422, refused.map(String::from).to_vec()));
+    // One that was deleted since may stay.
+    let vehicle = format!("/v1/vehicles/{}", one.vehicle);
+    assert_eq!(server.send("DELETE", &vehicle, &fleet.admin, "").await.status, 204);
+    let kept = json!({ "vehicleIds": [one.vehicle, two.vehicle], "description": "Later" });
+    server.put(&path, &fleet.admin, kept).await.ok(200);
     server.stop().await;
 }
