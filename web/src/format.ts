@@ -22,6 +22,8 @@ const by = (options: Intl.DateTimeFormatOptions) => {
 export const timeOfDay = by({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
 /** Hour and minute. */
 export const hourOfDay = by({ hour: "2-digit", minute: "2-digit" });
+/** The hour alone, for the marks of a day. */
+export const hour = by({ hour: "numeric" });
 /** The day and the time of day. */
 export const dayAndTime = by({ dateStyle: "medium", timeStyle: "short" });
 /** The day of an instant. */
@@ -78,6 +80,15 @@ export function span(milliseconds: number): string {
   return strings.units.days(seconds / 86_400);
 }
 
+/** A span to the minute, for what people add up: 45 s, 12 min, 1 h 55 min, 2 d 3 h. */
+export function duration(milliseconds: number): string {
+  const minutes = Math.round(milliseconds / 60_000);
+  if (minutes < 60) return milliseconds < 60_000 ? span(milliseconds) : span(minutes * 60_000);
+  const { hours, days } = strings.units;
+  const [large, small] = minutes < 1440 ? [hours(minutes / 60), strings.units.minutes(minutes % 60)] : [days(minutes / 1440), hours((minutes % 1440) / 60)];
+  return small.startsWith("0 ") ? large : `${large} ${small}`;
+}
+
 const collator = computed(() => new Intl.Collator(conventions.value.locale, { numeric: true, sensitivity: "base" }));
 /** Names in the order people expect: Bus 9 before Bus 10. */
 export const byName = (one: string, other: string): number => collator.value.compare(one, other);
@@ -89,14 +100,15 @@ const times = (factor: number) => ({ to: (metric: number) => metric * factor, fr
 /** Litres per 100 km and miles per gallon are each other's inverse. */
 const perDistance = (value: number) => (100 * MILES_PER_KM) / (value * GALLONS_PER_LITER);
 
-/** What the interface says in km/h, litres, kilometres, metres, square metres and litres per 100 km. */
+/** What the interface says in km/h, litres, kilometres, metres, square metres, litres per 100 km and degrees Celsius. */
 const IMPERIAL = {
   speed: times(MILES_PER_KM), volume: times(GALLONS_PER_LITER), distance: times(MILES_PER_KM), length: times(FEET_PER_METER),
   area: times(FEET_PER_METER ** 2), consumption: { to: perDistance, from: perDistance },
+  temperature: { to: (celsius: number) => celsius * 1.8 + 32, from: (shown: number) => (shown - 32) / 1.8 },
 };
 const SAME = times(1);
 export type Quantity = keyof typeof IMPERIAL;
-const DIGITS = { speed: 0, volume: 1, distance: 1, length: 0, area: 0, consumption: 1 } as const satisfies Record<Quantity, 0 | 1>;
+const DIGITS = { speed: 0, volume: 1, distance: 1, length: 0, area: 0, consumption: 1, temperature: 1 } as const satisfies Record<Quantity, 0 | 1>;
 
 const scaleOf = (quantity: Quantity) => (conventions.value.isImperial ? IMPERIAL[quantity] : SAME);
 /** A metric number in the units in force. */

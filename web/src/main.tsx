@@ -6,6 +6,7 @@ import "./styles/shell.css";
 import "./styles/live.css";
 import "./styles/map.css";
 import "./styles/vehicle.css";
+import "./styles/day.css";
 import "./styles/replay.css";
 import "./styles/forms.css";
 import "./styles/palette.css";

@@ -1,8 +1,8 @@
 // Every word the page shows, in one place. English first; another language is another object of this type.
 
 import { count, whole } from "./numbers";
+import { dayWords, reportedWords } from "./strings_day";
 import { manage } from "./strings_manage";
-
 
 export const strings = {
   product: "Waypost",
@@ -121,6 +121,7 @@ export const strings = {
     fit: "Show all",
     copyPlace: (place: string) => `Copy ${place}`,
     follow: "Follow",
+    backToNow: "Where it is now",
   },
   detail: {
     close: "Close",
@@ -162,6 +163,8 @@ export const strings = {
     speedBefore: (speed: string, span: string) => `${speed}, ${span} ago`,
     degrees: (angle: number, point: string) => `${point}, ${angle.toFixed(0)}°`,
   },
+  vehicleDay: dayWords,
+  reported: reportedWords,
   replay: {
     title: "Replay",
     vehicle: "Vehicle",
@@ -209,9 +212,9 @@ export const strings = {
     minutes: (minutes: number) => `${Math.floor(minutes)} min`,
     hours: (hours: number) => `${Math.floor(hours)} h`,
     days: (days: number) => `${Math.floor(days)} d`,
-    metric: { speed: "km/h", volume: "L", distance: "km", length: "m", area: "m²", consumption: "l/100 km" },
-    imperial: { speed: "mph", volume: "gal", distance: "mi", length: "ft", area: "ft²", consumption: "mpg" },
-    metricWords: { speed: "km/h", volume: "litres", distance: "kilometres", length: "metres", area: "square metres", consumption: "l/100 km" },
-    imperialWords: { speed: "mph", volume: "US gallons", distance: "miles", length: "feet", area: "square feet", consumption: "miles per US gallon" },
+    metric: { speed: "km/h", volume: "L", distance: "km", length: "m", area: "m²", consumption: "l/100 km", temperature: "°C" },
+    imperial: { speed: "mph", volume: "gal", distance: "mi", length: "ft", area: "ft²", consumption: "mpg", temperature: "°F" },
+    metricWords: { speed: "km/h", volume: "litres", distance: "kilometres", length: "metres", area: "square metres", consumption: "l/100 km", temperature: "degrees Celsius" },
+    imperialWords: { speed: "mph", volume: "US gallons", distance: "miles", length: "feet", area: "square feet", consumption: "miles per US gallon", temperature: "degrees Fahrenheit" },
   },
 };

@@ -6,6 +6,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Place } from "../api/schema";
 
 import { conventions } from "../conventions";
+import { hourOfDay } from "../format";
 import { fences, inside, organization, positions, vehicleName, vehicles } from "../state/fleet";
 import { standings } from "../state/standing";
 import { onTheme } from "../state/theme";
@@ -24,9 +25,21 @@ export interface MapLinks {
   readonly isFollowing: Signal<boolean>;
   /** Where the chosen one went. */
   readonly trail: Signal<readonly Point[]>;
+  /** The trip or stop that the trail is of; null where it is of now. */
+  readonly way: ReadonlySignal<ShownWay | null>;
   readonly pick: (id: string | null) => void;
+  readonly backToNow: () => void;
   /** The vehicles that are shown; null for all. */
   readonly onMap: ReadonlySignal<readonly string[] | null>;
+}
+
+/** A way from one instant to another, milliseconds since 1970, which may go on. */
+interface ShownWay {
+  readonly id: string;
+  readonly kind: "trip" | "stop";
+  readonly from: number;
+  readonly to: number | null;
+  readonly points: readonly Point[];
 }
 
 /** A place that was asked for by the right button, and where on the map's element it is. CSS pixels. */
@@ -80,7 +93,10 @@ function PlaceMenu({ asked, onClose }: { asked: Asked; onClose: () => void }) {
     void navigator.clipboard?.writeText(text).then(onClose, () => {});
   };
   return (
-    <div ref={menu} class="place-menu" role="group" aria-label={text} onKeyDown={(event) => { if (event.key === "Escape") onClose(); }}>
+    <div ref={menu} class="place-menu" role="group" aria-label={text} onKeyDown={(event) => { if (event.key === "Escape") {
+      event.preventDefault();
+      onClose();
+    } }}>
       <FenceHere at={asked} />
       <button type="button" class="plain" onClick={copy}>{strings.map.copyPlace(text)}</button>
     </div>
@@ -88,11 +104,12 @@ function PlaceMenu({ asked, onClose }: { asked: Asked; onClose: () => void }) {
 }
 
 function Controls({ map, links }: { map: FleetMap; links: MapLinks }) {
-  const { chosen, isFollowing } = links;
+  const { chosen, isFollowing, way, backToNow } = links;
   return (
     <div class="map-controls">
       <button type="button" onClick={() => map.fitAll()}>{strings.map.fit}</button>
-      {chosen.value && (
+      {way.value && <button type="button" class="primary" onClick={backToNow}>{strings.map.backToNow}</button>}
+      {chosen.value && !way.value && (
         <button type="button" aria-pressed={isFollowing.value} onClick={() => { isFollowing.value = !isFollowing.value; }}>{strings.map.follow}</button>
       )}
     </div>
@@ -112,7 +129,7 @@ export function showFences(map: FleetMap): () => void {
   return () => ends.forEach((end) => end());
 }
 
-function connect(map: FleetMap, { chosen, isFollowing, trail, pick, onMap }: MapLinks): () => void {
+function connect(map: FleetMap, { chosen, isFollowing, trail, way, pick, onMap }: MapLinks): () => void {
   map.onPick = pick;
   map.onFollowEnd = () => { isFollowing.value = false; };
   let fleet = organization.peek()?.id;
@@ -139,10 +156,32 @@ function connect(map: FleetMap, { chosen, isFollowing, trail, pick, onMap }: Map
       if (chosen.value) map.reveal(chosen.value);
     }),
     effect(() => map.setTrail(trail.value)),
+    followWay(map, way, chosen, isFollowing),
     effect(() => map.follow(isFollowing.value)),
   ];
   return () => {
     ends.forEach((stop) => stop());
     map.remove();
   };
+}
+
+/** Goes to a way as it is chosen, marks where it begins and ends, and comes back to the vehicle. */
+function followWay(map: FleetMap, way: MapLinks["way"], chosen: Signal<string | null>, isFollowing: Signal<boolean>): () => void {
+  let shown: string | null = null;
+  return effect(() => {
+    const next = way.value;
+    map.fill("marks", { type: "FeatureCollection", features: next ? marksOf(next) : [] });
+    if (next && next.id !== shown) {
+      isFollowing.value = false;
+      map.showLine(next.points);
+    } else if (!next && shown && chosen.peek()) map.reveal(chosen.peek() ?? "");
+    shown = next?.id ?? null;
+  });
+}
+
+function marksOf({ kind, from, to, points }: ShownWay): GeoJSON.Feature[] {
+  const mark = (point: Point | undefined, text: string): GeoJSON.Feature[] =>
+    (point ? [{ type: "Feature", geometry: { type: "Point", coordinates: [...point] }, properties: { kind, text } }] : []);
+  if (kind === "stop") return mark(points[0], `${hourOfDay(from)} – ${to === null ? "" : hourOfDay(to)}`);
+  return [...mark(points[0], hourOfDay(from)), ...(to === null ? [] : mark(points.at(-1), hourOfDay(to)))];
 }

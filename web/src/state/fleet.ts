@@ -6,7 +6,7 @@ import { type Signal, computed, effect, signal, untracked } from "@preact/signal
 import { all, api } from "../api/client";
 import { reached } from "../api/reach";
 import { isOperator, knowSelf, me } from "../api/session";
-import type { ChangedResource, FuelEvent, Organization, ShownChange, User, VehicleOut } from "../api/schema";
+import type { ChangedResource, FuelEvent, Organization, ShownChange, TripEvent, User, VehicleOut } from "../api/schema";
 import { type Fence, isTrip } from "../api/types";
 import { LiveFeed } from "../live/feed";
 import type { Said, Suspected } from "../live/protocol";
@@ -40,6 +40,8 @@ export const inside = new Inside();
 export const events = new Events();
 /** Refuels and drains that are found and not certain yet, by vehicle. */
 export const suspected = signal<ReadonlyMap<string, FuelEvent>>(new Map());
+/** The trip or stop told last. They are not kept: every vehicle makes them all day. */
+export const newestTrip = signal<TripEvent | null>(null);
 export const feed = new LiveFeed(hear);
 
 const NO_EDITS: Readonly<Record<ChangedResource, number>> = {
@@ -177,7 +179,8 @@ function hear(said: Said): void {
       tell(said.vehicles.newIds);
       break;
     case "event":
-      if (!isTrip(said.event)) events.add(said.event); // every vehicle makes them all day
+      if (isTrip(said.event)) newestTrip.value = said.event;
+      else events.add(said.event);
       break;
     case "change":
       if (changed.push(said.change) === 1) setTimeout(takeChanges, GATHER_MS);

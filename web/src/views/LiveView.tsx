@@ -5,6 +5,7 @@ import { useEffect, useMemo } from "preact/hooks";
 
 import { MapPanel } from "../map/MapPanel";
 import { href, route } from "../state/route";
+import { way } from "../state/way";
 import { EventFeed } from "./live/EventFeed";
 import { InsideNow } from "./live/InsideNow";
 import { Totals } from "./live/Totals";
@@ -16,12 +17,25 @@ import { VehiclePanel } from "./vehicle/VehiclePanel";
 export function LiveView() {
   const chosen = useComputed(() => (route.value.parts[0] === "live" ? route.value.parts[1] ?? null : null));
   const isFollowing = useSignal(false);
-  const trail = useMemo(() => followTrail(chosen), []);
+  const trail = useMemo(() => followTrail(chosen, way), []);
   useEffect(() => trail.stop, []);
-  const pick = (id: string | null) => { location.hash = id ? href("live", id) : href("live"); };
-  const links = useMemo(() => ({ chosen, isFollowing, trail: trail.points, pick, onMap }), []);
+  const backToNow = () => {
+    const { parts, query } = route.peek();
+    query.delete("part");
+    location.hash = `${href(...parts)}?${query}`;
+  };
+  const pick = (id: string | null) => {
+    if (!id && way.peek()) backToNow();
+    else location.hash = id ? href("live", id) : href("live");
+  };
+  const links = useMemo(() => ({ chosen, isFollowing, trail: trail.points, way: trail.way, pick, backToNow, onMap }), []);
+  const escape = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || event.defaultPrevented || !chosen.peek()) return;
+    if (way.peek()) backToNow();
+    else location.hash = href("live");
+  };
   return (
-    <div class="live">
+    <div class="live" onKeyDown={escape}>
       <div class="live-list"><Totals /><VehicleList chosen={chosen.value} /></div>
       <MapPanel links={links} />
       <div class="live-side">

@@ -1,4 +1,4 @@
-// Everything of one vehicle: where it is and how fast, who drives it, the fences it is in, its fuel, what it did today.
+// Everything of one vehicle: where it is and how fast, who drives it, the fences it is in, what it did on a day, what its device reports, its fuel.
 
 import { useComputed, useSignal } from "@preact/signals";
 import { useId, useLayoutEffect } from "preact/hooks";
@@ -18,9 +18,9 @@ import { href } from "../../state/route";
 import { speedNow, standing } from "../../state/standing";
 import { strings } from "../../strings";
 import { Curl } from "./Curl";
+import { DayPart } from "./DayPart";
 import { Fuel } from "./Fuel";
-import { Overspeeds } from "./Overspeeds";
-import { Visits } from "./Visits";
+import { Reported } from "./Reported";
 
 export function VehiclePanel({ id }: { id: string }) {
   const title = useId();
@@ -40,7 +40,7 @@ export function VehiclePanel({ id }: { id: string }) {
   // there may be an answer after all, once the server is found again; and none any more, once the vehicle is deleted
   const isMissing = fault.value !== "" && (vehicle.value === null || !held.value);
   return (
-    <section class="panel vehicle" aria-labelledby={title} onKeyDown={(event) => { if (event.key === "Escape") location.hash = href("live"); }}>
+    <section class="panel vehicle" aria-labelledby={title}>
       <header class="panel-head">
         <h2 id={title} tabIndex={-1}>{isMissing && !held.value ? strings.manage.vehicles.vehicle : vehicleName(id)}</h2>
         <span class="grow" />
@@ -50,9 +50,9 @@ export function VehiclePanel({ id }: { id: string }) {
         {isMissing ? <p class="vehicle-part" role="alert">{fault.value}</p> : (
           <>
             <Now id={id} vehicle={vehicle.value} />
+            {vehicle.value && <DayPart id={id} />}
+            {vehicle.value && <Reported id={id} />}
             {vehicle.value && <Fuel id={id} />}
-            {vehicle.value && <Overspeeds id={id} />}
-            {vehicle.value && <Visits id={id} />}
             <p class="vehicle-part vehicle-links">
               <a href={href("replay", id)}>{words.replay}</a>
             </p>
