@@ -2801,7 +2801,7 @@ export interface components {
              *     so, or `*`.
              */
             readonly eventTypes: readonly string[];
-            /** @description Only what concerns one of these geofences; empty: whatever happens. */
+            /** @description Only what concerns one of these geofences; empty: whatever happens. Of changes, as `vehicleIds` says. */
             readonly geofenceIds?: readonly components["schemas"]["GeofenceId"][];
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
             /**
@@ -2809,7 +2809,10 @@ export interface components {
              * @description Where to: `https://…`; `http://…` only within the networks of the setting `webhookNetworks`.
              */
             readonly url: string;
-            /** @description Only of these vehicles; empty: of all. */
+            /**
+             * @description Only of these vehicles; empty: of all. Of changes, only those of the vehicles and geofences that are named, and of
+             *     nothing else.
+             */
             readonly vehicleIds?: readonly components["schemas"]["VehicleId"][];
         };
         /** @description Who drives a vehicle now. */
@@ -5551,7 +5554,7 @@ export interface components {
             readonly eventTypes?: readonly string[];
             /** @description As it was read; of no effect */
             readonly failingSince?: unknown;
-            /** @description Only what concerns one of these geofences; empty: whatever happens. */
+            /** @description Only what concerns one of these geofences; empty: whatever happens. Of changes, as `vehicleIds` says. */
             readonly geofenceIds?: readonly components["schemas"]["GeofenceId"][];
             /** @description As it was read; of no effect */
             readonly id?: unknown;
@@ -5566,7 +5569,10 @@ export interface components {
              * @description Where to: `https://…`; `http://…` only within the networks of the setting `webhookNetworks`.
              */
             readonly url?: string;
-            /** @description Only of these vehicles; empty: of all. */
+            /**
+             * @description Only of these vehicles; empty: of all. Of changes, only those of the vehicles and geofences that are named, and of
+             *     nothing else.
+             */
             readonly vehicleIds?: readonly components["schemas"]["VehicleId"][];
         };
         /** @description How much is used of what the plan allows. */
@@ -5903,7 +5909,7 @@ export interface components {
              */
             readonly eventTypes: readonly string[];
             readonly failingSince?: components["schemas"]["Timestamp"] | null;
-            /** @description Only what concerns one of these geofences; empty: whatever happens. */
+            /** @description Only what concerns one of these geofences; empty: whatever happens. Of changes, as `vehicleIds` says. */
             readonly geofenceIds?: readonly components["schemas"]["GeofenceId"][];
             /**
              * Format: uuid
@@ -5920,7 +5926,10 @@ export interface components {
              * @description Where to: `https://…`; `http://…` only within the networks of the setting `webhookNetworks`.
              */
             readonly url: string;
-            /** @description Only of these vehicles; empty: of all. */
+            /**
+             * @description Only of these vehicles; empty: of all. Of changes, only those of the vehicles and geofences that are named, and of
+             *     nothing else.
+             */
             readonly vehicleIds?: readonly components["schemas"]["VehicleId"][];
         };
         /** @description An attempt to deliver an event. */
@@ -5978,7 +5987,7 @@ export interface components {
              */
             readonly eventTypes: readonly string[];
             readonly failingSince?: components["schemas"]["Timestamp"] | null;
-            /** @description Only what concerns one of these geofences; empty: whatever happens. */
+            /** @description Only what concerns one of these geofences; empty: whatever happens. Of changes, as `vehicleIds` says. */
             readonly geofenceIds?: readonly components["schemas"]["GeofenceId"][];
             /**
              * Format: uuid
@@ -5997,7 +6006,10 @@ export interface components {
              * @description Where to: `https://…`; `http://…` only within the networks of the setting `webhookNetworks`.
              */
             readonly url: string;
-            /** @description Only of these vehicles; empty: of all. */
+            /**
+             * @description Only of these vehicles; empty: of all. Of changes, only those of the vehicles and geofences that are named, and of
+             *     nothing else.
+             */
             readonly vehicleIds?: readonly components["schemas"]["VehicleId"][];
         };
         /** @description A ticket for the live feed. */
