@@ -15,7 +15,7 @@ use waypost_test_support::{
     Program, TestStore, eventually, for_each_engine, port_for_restarts, stored_positions, text,
 };
 
-use self::stand_in::{Device, Speaks, datagram, greeting, queclink, teltonika};
+use self::stand_in::{Device, Speaks, datagram, datagram_answer, greeting, queclink, teltonika};
 use crate::server::{DEADLINE, Server, launch};
 use crate::tracker::Stuck;
 
@@ -143,7 +143,7 @@ async fn each_protocol_reports_its_fix_and_is_answered_once_that_is_stored(store
     by_datagram.send_to(&datagram(NAMES[0], &[start + 2_000]), yard.address(0)).await.unwrap();
     let mut answer = [0; 16];
     let (length, _) = timeout(DEADLINE, by_datagram.recv_from(&mut answer)).await.unwrap().unwrap();
-    assert_eq!(answer[..length], [0, 5, 0xca, 0xfe, 1, 7, 1]);
+    assert_eq!(answer[..length], datagram_answer(&[start + 2_000]));
     let stored = yard.positions(0).await;
     assert_eq!(stored.len(), 3);
     assert!(stored.iter().any(|fix| fix["speedKmh"] == 36.0 && fix["altitudeMeters"] == 150.0), "{stored:?}");

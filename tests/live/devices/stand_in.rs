@@ -63,7 +63,7 @@ impl Device {
         let kept: Vec<i64> = self.kept.iter().take(count).copied().collect();
         let (bytes, answer) = match self.speaks {
             Speaks::Teltonika => (teltonika(&kept), (count as u32).to_be_bytes().to_vec()),
-            Speaks::Datagrams => (datagram(&self.name, &kept), vec![0, 5, 0xca, 0xfe, 1, 7, count as u8]),
+            Speaks::Datagrams => (datagram(&self.name, &kept), datagram_answer(&kept)),
             Speaks::Queclink => {
                 let number = format!("{:04X}", kept[0] / 1_000 % 0xffff);
                 (queclink(&self.name, kept[0], &number), format!("+SACK:{number}$").into_bytes())
@@ -114,12 +114,13 @@ impl Device {
             let (count, bytes, expected) = self.packet();
             let _away = socket.send(&bytes).await;
             let mut answer = [0; 64];
-            let heard = timeout(ANSWERED_WITHIN, socket.recv(&mut answer)).await;
-            match heard {
-                Ok(Ok(length)) if self.hears() => {
-                    assert_eq!(answer[..length], expected);
-                    self.forget(count);
-                }
+            // An answer to a packet that was sent twice may come when the next one is on its way.
+            let own = async {
+                while socket.recv(&mut answer).await.map(|length| answer[..length] != expected)? {}
+                std::io::Result::Ok(())
+            };
+            match timeout(ANSWERED_WITHIN, own).await {
+                Ok(Ok(())) if self.hears() => self.forget(count),
                 _ => self.again += 1,
             }
         }
@@ -155,10 +156,22 @@ pub(crate) fn teltonika(instants: &[i64]) -> Vec<u8> {
     encode_avl_frame(AvlCodec::Codec8, &records(instants)).unwrap()
 }
 
+/// The number of a datagram of records, which its answer repeats: that of a packet is the same whenever it is sent.
+fn packet_number(instants: &[i64]) -> u16 {
+    (instants[0] / 1_000 % 0x10000) as u16
+}
+
+/// What answers a datagram whose records are all stored.
+pub(crate) fn datagram_answer(instants: &[i64]) -> Vec<u8> {
+    let [high, low] = packet_number(instants).to_be_bytes();
+    vec![0, 5, high, low, 1, low, instants.len() as u8]
+}
+
 /// A datagram of records.
 pub(crate) fn datagram(name: &str, instants: &[i64]) -> Vec<u8> {
-    let header =
-        DatagramHeaderFields { packet_id: 0xcafe, avl_packet_id: 7, imei: ImeiView::try_from(name).unwrap() };
+    let packet_id = packet_number(instants);
+    let [_, avl_packet_id] = packet_id.to_be_bytes();
+    let header = DatagramHeaderFields { packet_id, avl_packet_id, imei: ImeiView::try_from(name).unwrap() };
     encode_avl_datagram(header, AvlCodec::Codec8Extended, &records(instants)).unwrap()
 }
 
