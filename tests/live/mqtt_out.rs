@@ -272,7 +272,7 @@ async fn a_home_assistant_is_told_of_each_vehicle_and_of_what_becomes_of_it(stor
     for member in ["position", "speedKmh", "headingDegrees", "motion", "state", "lastFixAt"] {
         assert!(read.contains(&member) && shown.get(member).is_some(), "{member}: {read:?}, {shown}");
     }
-    server.send("PATCH", &path, &fleet.admin, json!({ "name": "Renamed" }).to_string()).await.ok(200);
+    server.send("PUT", &path, &fleet.admin, json!({ "name": "Renamed" }).to_string()).await.ok(200);
     eventually(DEADLINE, async || name(one).is_some_and(|name| name == "Renamed")).await;
     server.send("DELETE", &path, &fleet.admin, "").await.ok(204);
     eventually(DEADLINE, async || newest(one).is_some_and(|payload| payload.is_empty())).await;
@@ -281,7 +281,7 @@ async fn a_home_assistant_is_told_of_each_vehicle_and_of_what_becomes_of_it(stor
     let server = Server::start(&store).await;
     let fleet = furnished.fleet(&server).await;
     let path = format!("/v1/vehicles/{}", two.vehicle);
-    server.send("PATCH", &path, &fleet.admin, json!({ "name": "Later" }).to_string()).await.ok(200);
+    server.send("PUT", &path, &fleet.admin, json!({ "name": "Later" }).to_string()).await.ok(200);
     let three = fleet.bus("three").await;
     server.stop().await;
     let server = start(&store, &[&setting]).await;
