@@ -77,7 +77,7 @@ function ours(): LayerSpecification[] {
       id: "marks", type: "circle", source: "marks",
       paint: {
         "circle-radius": 6, "circle-stroke-width": 2, "circle-stroke-color": token("--panel"),
-        "circle-color": ["match", ["get", "kind"], "entry", token("--moving"), "exit", token("--stopped"), "dwell", token("--accent"), "trip", token("--accent"), token("--unknown")],
+        "circle-color": ["match", ["get", "kind"], "entry", token("--moving"), "exit", token("--stopped"), "dwell", token("--accent"), token("--unknown")],
       },
     },
     {

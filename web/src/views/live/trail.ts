@@ -15,7 +15,7 @@ const BACK_MS = 30 * 60_000;
 /** One slice of the history; at one fix a second a little more than a quarter of an hour. */
 const MOST_FIXES = 1000;
 
-/** A way and its first and last place, once it is loaded. */
+/** A way with its places, once they are loaded. */
 export interface LoadedWay extends Way {
   readonly points: readonly Point[];
 }
@@ -41,7 +41,10 @@ export function followTrail(chosen: ReadonlySignal<string | null>, way: Readonly
       loaded.value = null;
       if (id && isKnown.value) untracked(() => (shown ? loadWay(shown) : load(id))).then((before) => {
         if (!isChosen) return;
-        points.value = [...before, ...points.peek()];
+        // where it is may be told already
+        const [x, y] = before.at(-1) ?? [];
+        const since = points.peek();
+        points.value = [...before, ...(since[0] && since[0][0] === x && since[0][1] === y ? since.slice(1) : since)];
         if (shown) loaded.value = { ...shown, points: points.peek() };
       }, notice);
       return () => { isChosen = false; };
