@@ -33,6 +33,11 @@ for (const colorScheme of ["light", "dark"]) {
       await page.locator("[data-map=loading]").waitFor({ state: "detached" });
       assert.deepEqual(await findings(page), [], name);
     }
+    await visit(page, `#/live/${shown.fleet.buses[1].id}`);
+    await page.locator(".reported").waitFor();
+    await page.locator(".day-list li[data-part=trip] button").first().click();
+    await page.getByRole("button", { name: "Where it is now" }).waitFor();
+    assert.deepEqual(await findings(page), [], "the way of a trip");
     await visit(page, "#/webhooks/new");
     await page.getByText("Changes of master data").click();
     await page.getByText("Only some vehicles or fences").click();

@@ -108,6 +108,18 @@ test("a day is a strip and a list that agree with the interface; a part of it sh
   assert.equal(await rows.nth(1).getByRole("button").getAttribute("aria-pressed"), "true");
   await picture(page, "vehicle-way");
 
+  // on a phone too, where the map stays in sight above the list
+  await page.setViewportSize({ width: 390, height: 844 });
+  await rows.nth(5).getByRole("button").click();
+  await eventually(async () => assert.equal((await trailOf(page)).length, trips[2].summary.fixCount));
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && document.querySelector("main").scrollWidth <= innerWidth), "nothing is wider than the screen");
+  const [map, row] = [await page.locator(".map-panel").boundingBox(), await rows.nth(5).boundingBox()];
+  assert.ok(map.y >= 0 && map.height > 300 && row.y >= map.y + map.height - 1 && row.y < 844, "map and row are both seen");
+  await picture(page, "vehicle-way-phone");
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await rows.nth(1).getByRole("button").click();
+  await eventually(async () => assert.equal((await trailOf(page)).length, trips[0].summary.fixCount));
+
   // where a link to it is opened, it is there; Escape goes back, once to the vehicle and once more to the fleet
   await page.reload();
   await eventually(async () => assert.equal((await trailOf(page)).length, trips[0].summary.fixCount));

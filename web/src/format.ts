@@ -26,6 +26,8 @@ export const hourOfDay = by({ hour: "2-digit", minute: "2-digit" });
 export const hour = by({ hour: "numeric" });
 /** The day and the time of day. */
 export const dayAndTime = by({ dateStyle: "medium", timeStyle: "short" });
+/** The day in short and the hour, where there is little room and the year is known. */
+export const dayAndHour = by({ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 /** The day of an instant. */
 export const date = by({ dateStyle: "medium" });
 /** All of it, with the time zone's name. */
@@ -38,6 +40,8 @@ export const day = (named: string): string => dayFormat.value.format(new Date(`$
 const today = computed(() => dayOf(now.value));
 /** The time of day of what is today, with its date of what is not. */
 export const moment = (instant: Instant): string => (dayOf(instant) === today.value ? timeOfDay(instant) : dayAndTime(instant));
+/** The hour of what is of a day, `2026-11-20`, with its date of what is not. */
+export const hourOn = (day: string) => (instant: Instant): string => (dayOf(instant) === day ? hourOfDay(instant) : dayAndHour(instant));
 /** Whether an instant is of today. */
 export const isToday = (instant: Instant): boolean => dayOf(instant) === today.value;
 

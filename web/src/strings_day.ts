@@ -29,7 +29,7 @@ export const dayWords = {
   unknownYet: "It has reported today; a trip or a stop is not certain yet.",
   sum: (trips: number, way: string, driving: string) => `${count(trips, "trip")}, ${way}, ${driving} driving`,
   sumOpen: (trips: number, way: string, driving: string) => `${count(trips, "trip")}, ${way} and ${driving} driving without the one that goes on`,
-  showsWay: "The map shows where it went; Escape, or the same again, shows where it is.",
+  showsWay: "Its way is on the map. Escape goes back.",
   visits: "Visits that day",
   overspeeds: "Too fast that day",
 };

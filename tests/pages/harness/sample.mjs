@@ -112,6 +112,12 @@ export async function sample(server, name = "Söder Bussar") {
 /** The last quarter of an hour: the first bus stops in the depot, the others have passed it so many minutes ago. */
 const PASSED_MINUTES_AGO = [5, 6, 9, 4];
 
+/** What the second bus says beside where it is. */
+const REPORTED = {
+  ignition: true, odometerKm: 184_302.4, accuracyMeters: 4,
+  attributes: { alarm: "tamper", externalVolts: 27.6, satellites: 12, coolantCelsius: 84, temperatureCelsius: [4.5, -18], inputs: [true, false], doors: "front" },
+};
+
 async function drive(buses) {
   for (const [index, bus] of buses.entries()) {
     const items = Array.from({ length: 16 }, (_, minute) => {
@@ -121,6 +127,7 @@ async function drive(buses) {
       return {
         recordedAt: new Date(Date.now() - (15 - minute) * 60_000).toISOString(),
         latitude: SLUSSEN.latitude + way * 0.0005 * (1 - index), longitude: SLUSSEN.longitude - way * 0.0008 * (2 - index),
+        ...(index === 1 ? REPORTED : {}),
         speedKmh: isThere ? 0 : 28 + index, headingDegrees: [118, 90, 0, 328][index],
       };
     });

@@ -1,6 +1,6 @@
 // The day in words: from when to when, how far, how long, who drove, and in which fences it began and ended.
 
-import { dayAndTime, dayOf, duration, hourOfDay, inFull, measure } from "../../format";
+import { duration, hourOfDay, hourOn, inFull, measure } from "../../format";
 import { fenceName } from "../../state/fleet";
 import { strings } from "../../strings";
 import type { Day, Part } from "./day";
@@ -59,7 +59,7 @@ function ends({ from, to, record }: Part): [from: number, to: number | null] {
 /** Hours of the day; with their date where they are of another one. */
 export function whenOf(part: Part, { day, to: end }: Day): string {
   const [from, to] = ends(part);
-  const shown = (at: number) => (dayOf(at) === day || at === end ? hourOfDay(at) : dayAndTime(at));
+  const shown = (at: number) => (at === end ? hourOfDay(at) : hourOn(day)(at));
   return `${shown(from)} – ${to === null ? words.goesOn : shown(to)}`;
 }
 

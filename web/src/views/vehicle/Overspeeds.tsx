@@ -1,7 +1,7 @@
 // When a vehicle was too fast on a day, if it was.
 
 import type { OverspeedEvent } from "../../api/schema";
-import { isToday, measure, span, startOfDay } from "../../format";
+import { hourOn, isToday, measure, span, startOfDay } from "../../format";
 import { Time } from "../../parts/Time";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
@@ -16,7 +16,7 @@ export function Overspeeds({ id, day, found }: { id: string; day: string; found:
         {found.map(({ id: event, startedAt, endedAt, maxSpeedKmh, limitKmh, geofenceName, durationSeconds }) => (
           <li key={event}>
             <a href={`${href("replay", id)}?at=${startedAt}`}>{measure("speed", maxSpeedKmh)}</a>
-            <span class="quiet"><Time at={startedAt} /> {words.insteadOf(measure("speed", limitKmh), geofenceName)}</span>
+            <span class="quiet"><Time at={startedAt} shows={hourOn(day)} /> {words.insteadOf(measure("speed", limitKmh), geofenceName)}</span>
             <span class="number">{endedAt ? span(durationSeconds * 1000) : words.goesOn}</span>
           </li>
         ))}

@@ -1,13 +1,14 @@
 // A vehicle's visits to fences on a day.
 
 import type { Visit } from "../../api/schema";
-import { dayOf, isToday, span, startOfDay } from "../../format";
+import { dayOf, hourOn, isToday, span, startOfDay } from "../../format";
 import { Time } from "../../parts/Time";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
 
 export function Visits({ id, day, found }: { id: string; day: string; found: readonly Visit[] }) {
   const words = strings.detail;
+  const hours = hourOn(day);
   const today = isToday(startOfDay(day));
   // a stay from before that goes on stands under Inside, with its age
   const shown = found.filter(({ enteredAt, exitedAt }) => dayOf(enteredAt) === day || (exitedAt && dayOf(exitedAt) === day));
@@ -20,7 +21,7 @@ export function Visits({ id, day, found }: { id: string; day: string; found: rea
         {shown.map((visit) => (
           <li key={visit.id}>
             <a href={`${href("replay", id)}?at=${visit.enteredAt}`}>{visit.geofenceName}</a>
-            <span class="quiet"><Time at={visit.enteredAt} /> – {visit.exitedAt ? <Time at={visit.exitedAt} /> : words.stillInside}</span>
+            <span class="quiet"><Time at={visit.enteredAt} shows={hours} /> – {visit.exitedAt ? <Time at={visit.exitedAt} shows={hours} /> : words.stillInside}</span>
             <span class="number">{visit.exitedAt ? span(Date.parse(visit.exitedAt) - Date.parse(visit.enteredAt)) : ""}</span>
           </li>
         ))}
