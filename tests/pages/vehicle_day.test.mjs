@@ -171,6 +171,16 @@ test("a day without anything says so, and a trip that goes on grows and ends whi
   await row.getByText("Port → Depot").waitFor();
   await row.getByText(/ km · up to 40 km\/h · Astrid Lind$/).waitFor();
   await panel.locator(".day-list li[data-part=stop]").getByText(/ – goes on$/).waitFor();
+
+  // far from every fence nothing but the trip itself is told
+  const south = ({ latitude, ...fix }) => ({ ...fix, latitude: latitude - 1 });
+  const van = await fleet.vehicle("Van");
+  await reportAll(van, way.slice(0, 40).map(south));
+  await visit(page, `#/live/${van.id}`);
+  const alone = region(page, "Van").locator(".day-list li[data-part=trip]");
+  await alone.getByText(/ – goes on$/).waitFor();
+  await reportAll(van, [...way.slice(40), ...rest(start, 42, 50, DEPOT)].map(south));
+  await alone.getByText(/ km · up to 40 km\/h$/).waitFor();
   assert.deepEqual(page.faults, []);
 });
 
