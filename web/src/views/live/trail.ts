@@ -8,8 +8,8 @@ import type { Point } from "../../map/geodesic";
 import { now } from "../../state/clock";
 import { positions, scope, vehicles } from "../../state/fleet";
 import { notice } from "../../state/notices";
+import { loadTrack } from "../../state/track";
 import type { Way } from "../../state/way";
-import { loadTrack } from "../replay/track";
 
 const BACK_MS = 30 * 60_000;
 /** One slice of the history; at one fix a second a little more than a quarter of an hour. */

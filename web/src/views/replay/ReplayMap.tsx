@@ -9,10 +9,11 @@ import type { Point } from "../../map/geodesic";
 import { span, timeOfDay } from "../../format";
 import { STANDINGS } from "../../state/standing";
 import { onTheme } from "../../state/theme";
+import type { Track } from "../../state/track";
 import { strings } from "../../strings";
 import type { Day } from "./ReplayView";
 import type { Playback } from "./playback";
-import { type Track, headingAt, placeAt, rowAt } from "./track";
+import { headingAt, placeAt, rowAt } from "./track";
 
 const MOVING = STANDINGS.indexOf("moving");
 const STOPPED = STANDINGS.indexOf("stopped");

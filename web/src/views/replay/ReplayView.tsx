@@ -11,6 +11,7 @@ import { Empty } from "../../parts/Empty";
 import { fleetIds, organization, scope, vehicleName } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { href, route } from "../../state/route";
+import { type Track, loadTrack } from "../../state/track";
 import { strings } from "../../strings";
 import { FuelChart } from "../vehicle/FuelChart";
 import { loadFuel } from "../vehicle/Fuel";
@@ -19,7 +20,7 @@ import { Happened } from "./Happened";
 import { ReplayMap } from "./ReplayMap";
 import { Timeline } from "./Timeline";
 import { Playback } from "./playback";
-import { type Stop, type Track, loadTrack, stopsOf } from "./track";
+import { type Stop, stopsOf } from "./track";
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 /** As many as the server gives at once. */

@@ -1,6 +1,6 @@
 // A track as GPX 1.1, which every map program reads.
 
-import type { Track } from "./track";
+import type { Track } from "../../state/track";
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 
