@@ -125,7 +125,7 @@ impl Loaded {
             text.parse().map_err(|error| ConfigError::Toml(path.to_owned(), Box::new(error)))?;
         let place = format!("in {}", path.display());
         for (given, value) in table {
-            let name = known(&given, camel, &place)?;
+            let name = known(&given, file_name, &place)?;
             let text = plain(&value).ok_or_else(|| ConfigError::Invalid {
                 name: given.clone(),
                 place: place.clone(),
@@ -214,11 +214,6 @@ fn plain(value: &toml::Value) -> Option<String> {
 /// A setting's name in the file: `data_dir` is `dataDir`.
 #[must_use]
 pub fn file_name(name: &str) -> String {
-    camel(name)
-}
-
-/// `data_dir` as `dataDir`.
-fn camel(name: &str) -> String {
     let mut words = name.split('_');
     let first = words.next().unwrap_or_default().to_owned();
     words.fold(first, |text, word| text + &word[..1].to_uppercase() + &word[1..])

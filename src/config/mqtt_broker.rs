@@ -144,8 +144,8 @@ impl Value for MqttBroker {
     fn read(text: &str) -> Result<Self, &'static str> {
         let wrong = "mqtts://user:password@host:port/organization id?payload=owntracks&topic=owntracks/+/+, with mqtt or mqtts, \
                      owntracks, traccar or flespi as the payload, topic up to 32 times, publish=waypost with or instead of those \
-                     two, event=geofence.* up to 50 times, discovery=homeassistant, and ca=/file.pem for authorities of your own; several are separated \
-                     by commas";
+                     two, event=geofence.* up to 50 times, discovery=homeassistant, and ca=/file.pem for authorities \
+                     of your own; several are separated by commas";
         // The wildcards # and + mean something else in an address.
         let (address, query) = text.split_once('?').ok_or(wrong)?;
         let url = url::Url::parse(address).map_err(|_| wrong)?;
@@ -227,14 +227,11 @@ fn is_prefix(text: &str) -> bool {
 /// Whether a filter matches something that is published.
 fn reads_itself(filter: &str, output: &MqttOutput, organization: OrganizationId) -> bool {
     let root = output.root(organization);
-    let published = [format!("{root}/vehicles/v/position"), format!("{root}/events/e")];
-    let below = |level: &str| filter.starts_with(&format!("{level}/"));
-    published.iter().any(|topic| rumqttc::matches(topic, filter))
-        || below(&format!("{root}/vehicles"))
-        || below(&format!("{root}/events"))
-        || output
-            .discovery_root()
-            .is_some_and(|root| rumqttc::matches(&format!("{root}/v/config"), filter) || below(&root))
+    let own = [(format!("{root}/vehicles"), "v/position"), (format!("{root}/events"), "e")];
+    let discovery = output.discovery_root().map(|root| (root, "v/config"));
+    own.into_iter().chain(discovery).any(|(root, topic)| {
+        filter.starts_with(&format!("{root}/")) || rumqttc::matches(&format!("{root}/{topic}"), filter)
+    })
 }
 
 /// Whether a text may be subscribed to.

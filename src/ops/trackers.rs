@@ -200,7 +200,7 @@ async fn refuse_foreign_vehicles(
     let missing = |id: &VehicleId| !there.contains(id);
     let open = attributes.vehicle_id();
     let gone = match open {
-        Some(open) => vehicle::count_each(tx.on(), scope, &[open]).await? == 0,
+        Some(open) => vehicle::existing(tx.on(), scope, &[open]).await?.is_empty(),
         None => false,
     };
     let mut problems: Vec<FieldError> = Vec::new();

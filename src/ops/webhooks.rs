@@ -299,22 +299,27 @@ async fn refuse_foreign(
         vehicles.extend(&before.vehicle_ids);
         geofences.extend(&before.geofence_ids);
     }
-    let foreign = |list: &str, index: usize, what: &str| {
+    let of_vehicles = strangers("vehicleIds", "vehicle", vehicle_ids, &vehicles);
+    let of_geofences = strangers("geofenceIds", "geofence", geofence_ids, &geofences);
+    let problems: Vec<FieldError> = of_vehicles.chain(of_geofences).collect();
+    if problems.is_empty() { Ok(()) } else { Err(OpError::Invalid(problems)) }
+}
+
+/// What is wrong with a list of ids: those that are not known.
+fn strangers<Id: PartialEq>(
+    list: &str,
+    what: &str,
+    ids: &[Id],
+    known: &[Id],
+) -> impl Iterator<Item = FieldError> {
+    let unknown = ids.iter().enumerate().filter(|(_, id)| !known.contains(id));
+    unknown.map(move |(index, _)| {
         FieldError::new(
             format!("/{list}/{index}"),
             "notFound",
             format!("must be a {what} of the organization"),
         )
-    };
-    let strange = |known: bool, problem: FieldError| (!known).then_some(problem);
-    let of_vehicles = vehicle_ids.iter().enumerate();
-    let of_vehicles = of_vehicles
-        .filter_map(|(index, id)| strange(vehicles.contains(id), foreign("vehicleIds", index, "vehicle")));
-    let of_geofences = geofence_ids.iter().enumerate();
-    let of_geofences = of_geofences
-        .filter_map(|(index, id)| strange(geofences.contains(id), foreign("geofenceIds", index, "geofence")));
-    let problems: Vec<FieldError> = of_vehicles.chain(of_geofences).collect();
-    if problems.is_empty() { Ok(()) } else { Err(OpError::Invalid(problems)) }
+    })
 }
 
 /// A new secret, as it is shown and as it is stored.

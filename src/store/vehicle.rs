@@ -138,20 +138,6 @@ pub async fn existing(on: On<'_>, scope: &OrgScope, ids: &[VehicleId]) -> Result
     Ok(existing_own(on, "vehicle", scope, &ids).await?.into_iter().map(VehicleId).collect())
 }
 
-/// How many of the given vehicles exist and are not deleted.
-pub async fn count_each(on: On<'_>, scope: &OrgScope, ids: &[VehicleId]) -> Result<i64> {
-    if ids.is_empty() {
-        return Ok(0);
-    }
-    on.sql("select count(*) from vehicle where deleted_at is null and organization_id = ")
-        .push_bind(Uuid::from(scope.organization_id()))
-        .push(" and id in (")
-        .push_each(ids, |stmt, id| stmt.push_bind(Uuid::from(*id)))
-        .push(")")
-        .scalar()
-        .await
-}
-
 /// Locks a vehicle's row for this transaction.
 pub async fn hold(on: On<'_>, scope: &OrgScope, id: VehicleId) -> Result<()> {
     hold_own(on, "vehicle", scope, id).await
