@@ -1,6 +1,6 @@
 //! Which vehicles a Home Assistant still has to be told of, so that it shows each without being set up by hand. Pure.
 //!
-//! The words are those of its MQTT discovery and of its `device_tracker` (https://www.home-assistant.io/integrations/mqtt/).
+//! The words are those of its MQTT discovery and of its `device_tracker` (<https://www.home-assistant.io/integrations/mqtt/>).
 
 use std::collections::{BTreeMap, HashMap};
 
