@@ -102,6 +102,8 @@ pub struct Committed {
     pub records: Vec<Record>,
     /// Where the vehicle's dirty mark begins after the batch; `None`: it is clean.
     pub dirty_from: Option<Timestamp>,
+    /// Whether the batch left changes that wait for their numbers, or drivers to be put right.
+    pub leaves_changes: bool,
 }
 
 impl Committed {
@@ -211,8 +213,8 @@ pub trait TrackStore: Send + Sync + 'static {
     /// outcome is unknown. An empty answer: nothing waits.
     fn number_changes(&self) -> BoxFuture<'_, Result<Vec<Change>, StoreError>>;
 
-    /// Puts records right whose driver is another one since an assignment was made, corrected or ended for the past: a part
-    /// of what waits, in a transaction of its own that locks the row of numbers first. Answers the records with another
+    /// Puts records right whose driver is another one since an assignment was made, corrected or ended for the past, by somebody
+    /// or by a card: a part of what waits, in a transaction of its own that locks the row of numbers first. Answers the records with another
     /// driver, each with the next revision and number, and whether anything waits still. After an error the outcome is
     /// unknown.
     fn drive_anew(&self) -> BoxFuture<'_, Result<(Vec<Record>, bool), StoreError>>;

@@ -27,6 +27,19 @@ words!(
         DriverUnlocked = "driverUnlocked",
         /// The vehicle was deleted.
         VehicleDeleted = "vehicleDeleted",
+        /// The vehicle reported another card or none, or the card was not the driver's any more.
+        CardEnded = "cardEnded",
+    }
+);
+
+words!(
+    /// Who made an assignment.
+    #[schema(as = AssignmentOrigin)]
+    Origin {
+        /// Somebody did.
+        Manual = "manual",
+        /// The vehicle reported a card of the driver. It lasts while it does, as far as nobody assigned the vehicle by hand.
+        Card = "card",
     }
 );
 
@@ -59,8 +72,11 @@ pub struct Assignment {
     /// Until when; absent = still.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// The account that began it.
-    pub assigned_by: Uuid,
+    /// Who made it.
+    pub origin: Origin,
+    /// The account that began it; absent: a card did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assigned_by: Option<Uuid>,
     /// The account that ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<Uuid>,
@@ -173,7 +189,7 @@ body!(
         ended_at "endedAt": required Timestamp, by(instant);
     }
     READ_ONLY: &[
-        "id", "organizationId", "driverId", "vehicleId", "assignedBy", "endedBy", "endReason", "createdAt", "updatedAt",
+        "id", "organizationId", "driverId", "vehicleId", "origin", "assignedBy", "endedBy", "endReason", "createdAt", "updatedAt",
     ];
 );
 

@@ -12,6 +12,7 @@ use waypost_actors::model::{DriverId, OrganizationId, Timestamp};
 
 use super::body::body;
 use super::day::{Day, day};
+use super::driver_card::read_cards;
 use super::driver_document::{Document, read_documents};
 use super::fold::folded;
 use super::license::{License, LicenseStatus, read_license};
@@ -58,6 +59,10 @@ body!(
         notes "notes": optional String, text(1..=2000);
         /// Their papers, at most 50. Sending the list replaces it; one without an id is new.
         documents "documents": required Vec<Document>, deep(read_documents, max_items = 50), or Vec::<Document>::new();
+        /// What readers in vehicles know them by (`driverCard`): at most 10 cards, each of 1 to 64 characters. Compared in capitals,
+        /// without separators; a card is one driver's in the organization. While a vehicle reports one, the driver is assigned
+        /// to it, if active and locked. Sending the list replaces it.
+        cards "cards": required Vec<String>, deep(read_cards, max_items = 10), or Vec::<String>::new();
         /// Whether they drive.
         status "status": required DriverStatus, word, or DriverStatus::Active;
     }
@@ -217,7 +222,15 @@ fn masked(name: &str) -> String {
 impl Default for Profile {
     fn default() -> Self {
         let status = DriverStatus::Active;
-        Self { email: None, phone: None, employee_code: None, notes: None, documents: Vec::new(), status }
+        Self {
+            email: None,
+            phone: None,
+            employee_code: None,
+            notes: None,
+            documents: Vec::new(),
+            cards: Vec::new(),
+            status,
+        }
     }
 }
 
@@ -274,7 +287,8 @@ mod tests {
         let body = json!({ "firstName": "Ana", "lastName": "Ruiz", "dateOfBirth": "1990-01-31", "status": "active",
             "phone": "+49 1", "employeeCode": "E7", "notes": "n",
             "license": { "number": "AB-12 3", "country": "ES", "categories": ["B", "CE"], "expiresAt": "2030-01-01" },
-            "documents": [{ "id": Uuid::nil(), "type": "hazmat", "expiresAt": "2027-01-01" }] });
+            "documents": [{ "id": Uuid::nil(), "type": "hazmat", "expiresAt": "2027-01-01" }],
+            "cards": ["01-ab", "02 CD"] });
         let attributes = Params::<DriverIn>::from(body.clone()).made_if(born_by(today)).unwrap();
         assert_eq!(json!(attributes), body);
         assert_eq!(
@@ -291,13 +305,16 @@ mod tests {
         let body = json!({ "firstName": "", "email": "nobody", "dateOfBirth": "2026-05-02", "status": "gone",
             "license": { "number": "--", "country": "es", "categories": ["B", "B"], "issuedAt": "2026-01-01",
                 "expiresAt": "2025-01-01" },
-            "documents": [{ "id": "x", "type": "toy", "issuedAt": "yesterday" }] });
+            "documents": [{ "id": "x", "type": "toy", "issuedAt": "yesterday" }], "cards": ["1A", "", "-", "1-a"] });
         let problems = Params::<DriverIn>::from(body).made_if(born_by(today)).unwrap_err();
         let mut found: Vec<&str> = problems.iter().map(|problem| problem.pointer.as_str()).collect();
         found.sort_unstable();
         assert_eq!(
             found,
             [
+                "/cards/1",
+                "/cards/2",
+                "/cards/3",
                 "/dateOfBirth",
                 "/documents/0/id",
                 "/documents/0/issuedAt",

@@ -118,7 +118,7 @@ pub async fn list_drivers_of_vehicle(
     params(("driverId" = DriverId, Path), ("vehicleId" = VehicleId, Path), ("assignmentId" = Uuid, Path),
         InOrganization),
     responses((status = 200, body = Assignment, description = "The assignment as it is now"),
-        (status = 409, description = "assignmentOverlaps, invalidTransition")))]
+        (status = 409, description = "assignmentOverlaps, assignedByCard, invalidTransition")))]
 pub async fn correct_assignment(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -139,7 +139,8 @@ pub async fn correct_assignment(
     tag = "drivers",
     params(("driverId" = DriverId, Path), ("vehicleId" = VehicleId, Path), ("assignmentId" = Uuid, Path),
         InOrganization),
-    responses((status = 204, description = "Removed"), (status = 409, description = "invalidTransition")))]
+    responses((status = 204, description = "Removed"),
+        (status = 409, description = "assignedByCard, invalidTransition")))]
 pub async fn remove_assignment(
     context: Shared,
     PathIds(driver, vehicle): PathIds<DriverId, VehicleId>,

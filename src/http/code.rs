@@ -99,6 +99,8 @@ codes! {
         "Another tracker has this unique id; they are unique on the whole platform.";
     LicenseTaken "licenseTaken" 409 "The driving licence is taken"
         "Another driver of the platform has a licence of this number and country (compared in capitals without separators). The answer is the same whoever keeps that driver; GET /v1/drivers/search finds those that may be found.";
+    CardTaken "cardTaken" 409 "The card is another driver's"
+        "Another driver of the organization has this card (compared in capitals without separators). Take it out of that driver's cards first.";
     DriverLocked "driverLocked" 409 "Another organization holds the driver"
         "One organization at a time holds a driver; only it assigns and unlocks them and changes who they are. Try again once it has unlocked them.";
     DriverNotHeld "driverNotHeld" 409 "Your organization does not hold the driver"
@@ -117,6 +119,8 @@ codes! {
         "A vehicle has one driver at a time; the detail names who has it. Send force: true to end that assignment and begin this one at the same instant.";
     AssignmentOverlaps "assignmentOverlaps" 409 "The vehicle's history does not allow this time"
         "startedAt lies before the end of an earlier assignment of the vehicle, or before the start of the one it would replace, or a corrected assignment would overlap another one. A vehicle has one driver at a time; the detail names the time that is taken.";
+    AssignedByCard "assignedByCard" 409 "A card made the assignment"
+        "The assignment follows what the vehicle reports and whose the card is. Assign the vehicle by hand instead: that goes before what cards say.";
     KeyLimitReached "keyLimitReached" 409 "The system user has ten keys"
         "A system user has ten keys at most, expired ones included. Delete one that is no longer needed first.";
     WebhookLimitReached "webhookLimitReached" 409 "The organization has fifty webhooks"

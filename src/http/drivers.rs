@@ -67,7 +67,7 @@ pub async fn list_drivers(
 #[utoipa::path(post, path = "/v1/drivers", tag = "drivers", request_body = CreateDriver,
     responses((status = 201, body = OwnDriver, description = "Created; Location names it"),
         (status = 403, description = "planLimitReached"),
-        (status = 409, description = "licenseTaken")))]
+        (status = 409, description = "licenseTaken, cardTaken")))]
 pub async fn create_driver(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -130,7 +130,7 @@ pub async fn find_driver(
     params(("id" = DriverId, Path),
         InOrganization),
     responses((status = 200, body = OwnDriver, description = "The driver as it is now"),
-        (status = 409, description = "licenseTaken, driverLocked, driverNotHeld")))]
+        (status = 409, description = "licenseTaken, cardTaken, driverLocked, driverNotHeld")))]
 pub async fn update_driver(
     context: Shared,
     SignedCaller(caller): SignedCaller,

@@ -60,6 +60,7 @@ impl From<OpError> for Problem {
                 Taken::Vin => Code::VinTaken,
                 Taken::UniqueId => Code::UniqueIdTaken,
                 Taken::License => Code::LicenseTaken,
+                Taken::Card => Code::CardTaken,
             }),
             OpError::Blocked(blocked) => refused(blocked),
             OpError::Transition(detail) => Self::new(Code::InvalidTransition).detail(detail),
@@ -98,6 +99,7 @@ fn refused(blocked: Blocked) -> Problem {
         Blocked::VehicleAlreadyAssigned(None) => Problem::new(Code::VehicleAlreadyAssigned),
         Blocked::VehicleAlreadyAssigned(Some(driver)) => Problem::new(Code::VehicleAlreadyAssigned)
             .detail(format!("driver {driver} drives it; send force: true to reassign it")),
+        Blocked::AssignedByCard => Problem::new(Code::AssignedByCard),
         Blocked::AssignmentOverlaps(end) => Problem::new(Code::AssignmentOverlaps)
             .detail(format!("startedAt must not be before {end}, where the vehicle's history ends")),
         Blocked::AnotherAssignment(from, to) => Problem::new(Code::AssignmentOverlaps).detail(match to {

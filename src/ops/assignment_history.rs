@@ -13,7 +13,7 @@ use super::scoped::Scoped;
 use crate::auth::{Action, OrgScope};
 use crate::context::Context;
 use crate::domain::assignment::{
-    AssignedDriver, AssignedVehicle, Assignment, CorrectionIn, HistoryFilter, happened_by,
+    AssignedDriver, AssignedVehicle, Assignment, CorrectionIn, HistoryFilter, Origin, happened_by,
 };
 use crate::domain::audit::AuditAction;
 use crate::domain::body::Params;
@@ -87,11 +87,12 @@ pub async fn correct_assignment(
     if let Some((from, to)) = history::overlapping(change.on(), &scope, (pair.1, id), span).await? {
         return Err(OpError::Blocked(Blocked::AnotherAssignment(from, to)));
     }
+    let way_until = change.make_way(&scope, pair.1, (span.0, Some(span.1))).await?;
     let corrected =
         Assignment { started_at: span.0, ended_at: Some(span.1), updated_at: now, ..current.clone() };
     history::correct(change.on(), &scope, &corrected).await?;
     change.assigns(&corrected, ChangeKind::Updated);
-    let ends = current.ended_at.max(corrected.ended_at);
+    let ends = way_until.and_then(|until| current.ended_at.max(corrected.ended_at).map(|end| end.max(until)));
     change.drove(&corrected, (current.started_at.min(corrected.started_at), ends));
     let recorded = change.done(&pair.0, AuditAction::CorrectAssignment, &current, &corrected).await?;
     change.commit(recorded, corrected).await
@@ -124,6 +125,9 @@ async fn hold_past(
 ) -> Result<Assignment, OpError> {
     vehicle::hold(tx.on(), scope, pair.1).await?;
     let found = history::find(tx.on(), scope, pair, id).await?.ok_or(OpError::NotFound)?;
+    if found.origin == Origin::Card {
+        return Err(OpError::Blocked(Blocked::AssignedByCard));
+    }
     if found.ended_at.is_none() {
         let detail =
             "the assignment is open: end it first with DELETE /v1/drivers/{driverId}/vehicles/{vehicleId}";

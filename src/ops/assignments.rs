@@ -12,7 +12,7 @@ use super::scoped::Scoped;
 use crate::auth::{Action, OrgScope};
 use crate::clock;
 use crate::context::Context;
-use crate::domain::assignment::{AssignVehicle, Assignment, EndReason, happened_by, past};
+use crate::domain::assignment::{AssignVehicle, Assignment, EndReason, Origin, happened_by, past};
 use crate::domain::audit::AuditAction;
 use crate::domain::body::Params;
 use crate::domain::day::Day;
@@ -43,6 +43,7 @@ pub async fn assign_vehicle(
     vehicle::hold(change.on(), &scope, wish.vehicle_id).await?;
     let vehicle = vehicle::find(change.on(), &scope, wish.vehicle_id).await?.ok_or(OpError::NotFound)?;
     let present = assignment::find_open(change.on(), &scope, Open::OfVehicle(vehicle.id)).await?;
+    let present = present.filter(|present| present.origin == Origin::Manual);
     if let Some(present) = present.as_ref().filter(|present| present.driver_id == id) {
         let recorded = change.as_before();
         return change.commit(recorded, present.clone()).await;
@@ -55,9 +56,12 @@ pub async fn assign_vehicle(
         return Err(OpError::Blocked(Blocked::VehicleAlreadyAssigned(Some(present.driver_id))));
     }
     let free_since = assignment::last_end(change.on(), &scope, vehicle.id).await?;
-    let started_at = start(&wish, now, free_since.max(present.map(|present| present.started_at)))?;
-    let ending = Ending { at: started_at, by: Some(by.caller.id), reason: EndReason::Reassigned };
-    change.end_assignments(&scope, Open::OfVehicle(vehicle.id), ending).await?;
+    let started_at = start(&wish, now, free_since.max(present.as_ref().map(|present| present.started_at)))?;
+    if present.is_some() {
+        let ending = Ending { at: started_at, by: Some(by.caller.id), reason: EndReason::Reassigned };
+        change.end_assignments(&scope, Open::OfVehicle(vehicle.id), ending).await?;
+    }
+    change.make_way(&scope, vehicle.id, (started_at, None)).await?;
     let assignment = Assignment {
         id: clock::new_id(),
         organization_id: scope.organization_id(),
@@ -65,7 +69,8 @@ pub async fn assign_vehicle(
         vehicle_id: vehicle.id,
         started_at,
         ended_at: None,
-        assigned_by: by.caller.id,
+        origin: Origin::Manual,
+        assigned_by: Some(by.caller.id),
         ended_by: None,
         end_reason: None,
         created_at: now,
@@ -132,6 +137,9 @@ pub async fn unassign_vehicle(
     vehicle::hold(change.on(), &scope, vehicle).await?;
     let which = Open::Of(id, vehicle);
     let present = assignment::find_open(change.on(), &scope, which).await?.ok_or(OpError::NotFound)?;
+    if present.origin == Origin::Card {
+        return Err(OpError::Blocked(Blocked::AssignedByCard));
+    }
     if_match.check(&present)?;
     let now = change.now();
     let at = ended_at.map(|at| end(at, now, present.started_at)).transpose()?.unwrap_or(now);

@@ -28,7 +28,7 @@ use crate::store::assignment::{self, Ending, Open};
 use crate::store::change_log::DrivenAnew;
 use crate::store::outbox::{self, Notice, OutgoingMail};
 use crate::store::sql::{On, Tx};
-use crate::store::{audit, change_log};
+use crate::store::{audit, card_assignment, change_log};
 
 /// The audited role of an actor who is not signed in.
 const NOBODY: &str = "anonymous";
@@ -143,6 +143,23 @@ impl<'a> Change<'a> {
             self.drove(&ended, (ending.at.max(ended.started_at), None));
         }
         Ok(())
+    }
+
+    /// Takes assignments that cards made out of the time of one that somebody makes or corrects, and logs that. The track writer
+    /// makes anew what is left of them. Returns until when they lasted; `None`: one did still.
+    pub(super) async fn make_way(
+        &mut self,
+        scope: &OrgScope,
+        vehicle: VehicleId,
+        (from, to): (Timestamp, Option<Timestamp>),
+    ) -> Result<Option<Timestamp>, OpError> {
+        let now = self.now();
+        let mut until = Some(from);
+        for (made, kind) in card_assignment::make_way(self.tx(), scope, vehicle, (from, to), now).await? {
+            self.assigns(&made, kind);
+            until = until.zip(made.ended_at).map(|(until, end)| until.max(end));
+        }
+        Ok(until)
     }
 
     /// Logs a change to a thing of the change's organization that has no audit entry of its own.

@@ -19,6 +19,7 @@ use crate::domain::body::Params;
 use crate::domain::day::Day;
 use crate::domain::driver::{LockIn, Profile, UnlockIn};
 use crate::store::assignment::{Ending, Open};
+use crate::store::driver_card::{self, Of};
 use crate::store::{driver, driver_lock, driver_profile, organization};
 
 /// Locks a driver for the organization. If it holds the driver already, nothing changes.
@@ -50,6 +51,7 @@ pub async fn lock_driver(
                 return Err(OpError::Blocked(Blocked::DriverLocked));
             }
             driver_profile::insert(change.on(), &scope, id, &Profile::default(), now.into()).await?;
+            driver_card::settle(change.tx(), &scope, Of::Driver(id), now.into()).await?;
             tell_others(&mut change, &scope, id, AuditAction::Lock, (json!({}), json!({}))).await?;
             change.done(&id, AuditAction::Lock, &json!({}), &json!({ "reason": reason })).await?
         }
@@ -77,6 +79,7 @@ pub async fn unlock_driver(
     let ending = Ending { at: now, by: Some(by.caller.id), reason: EndReason::DriverUnlocked };
     change.end_assignments(&scope, Open::OfDriver(id), ending).await?;
     driver_lock::unlock(change.on(), &scope, Some(id), now.into()).await?;
+    driver_card::settle(change.tx(), &scope, Of::Driver(id), now.into()).await?;
     tell_others(&mut change, &scope, id, AuditAction::Unlock, (json!({}), json!({}))).await?;
     let lock = json!({ "reason": current.lock.reason });
     let recorded = change.done(&id, AuditAction::Unlock, &lock, &json!({})).await?;
@@ -107,6 +110,8 @@ pub(super) async fn release_all(change: &mut Change<'_>, scope: &OrgScope) -> Re
     let ending = Ending { at: now, by: None, reason: EndReason::DriverUnlocked };
     change.end_assignments(scope, Open::OfOrganization, ending).await?;
     driver_profile::delete(change.on(), scope, None, now.into()).await?;
+    driver_card::delete(change.tx(), scope, Of::Organization).await?;
+    driver_card::settle(change.tx(), scope, Of::Organization, now.into()).await?;
     driver::delete_unknown(change.on(), scope, None, now.into()).await?;
     Ok(())
 }

@@ -30,8 +30,9 @@ use crate::domain::merge::all_problems;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::store::assignment::{self, Ending, Open};
 pub use crate::store::driver::{Filter, SORT_KEYS};
+use crate::store::driver_card::Of;
 use crate::store::sql::{On, Tx};
-use crate::store::{driver, driver_lock, driver_profile};
+use crate::store::{driver, driver_card, driver_lock, driver_profile};
 
 /// A driver with what the server finds out, for an organization with a profile.
 #[derive(Debug, Serialize, ToSchema)]
@@ -84,6 +85,7 @@ pub async fn create_driver(
     // The refusal is the same whichever organization's driver has the licence.
     conflict(driver::insert(change.on(), &scope, &driver).await, Taken::License)?;
     driver_profile::insert(change.on(), &scope, id, &driver.attributes.profile, now.into()).await?;
+    put_cards(&mut change, &scope, &driver).await?;
     let recorded = change.created(&driver).await?;
     let own = shown(change.on(), &scope, driver, today).await?;
     change.commit_created(recorded, own).await
@@ -172,6 +174,7 @@ pub async fn update_driver(
     }
     if driver.attributes.profile != current.attributes.profile {
         driver_profile::update(change.on(), &scope, &driver).await?;
+        put_cards(&mut change, &scope, &driver).await?;
     }
     let recorded = change.updated(&current, &driver).await?;
     let own = shown(change.on(), &scope, driver, today).await?;
@@ -194,10 +197,22 @@ pub async fn delete_driver(
     change.end_assignments(&scope, Open::OfDriver(id), ending).await?;
     driver_lock::unlock(change.on(), &scope, Some(id), now.into()).await?;
     driver_profile::delete(change.on(), &scope, Some(id), now.into()).await?;
+    driver_card::delete(change.tx(), &scope, Of::Driver(id)).await?;
+    driver_card::settle(change.tx(), &scope, Of::Driver(id), now.into()).await?;
     driver::delete_unknown(change.on(), &scope, Some(id), now.into()).await?;
     tell_others(&mut change, &scope, id, AuditAction::Delete, (json!({}), json!({}))).await?;
     let recorded = change.deleted(&current).await?;
     change.commit(recorded, ()).await
+}
+
+/// Writes the cards of a driver's profile, and for whom they assign from now on.
+async fn put_cards(change: &mut Change<'_>, scope: &OrgScope, driver: &Driver) -> Result<(), OpError> {
+    let now = change.now();
+    conflict(
+        driver_card::put(change.tx(), scope, driver.id, &driver.attributes.profile.cards).await,
+        Taken::Card,
+    )?;
+    Ok(driver_card::settle(change.tx(), scope, Of::Driver(driver.id), now.into()).await?)
 }
 
 /// Finds a driver with a profile in the organization and locks their row.

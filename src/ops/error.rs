@@ -27,6 +27,8 @@ pub enum Taken {
     UniqueId,
     /// A driver's licence.
     License,
+    /// A driver's card.
+    Card,
 }
 
 /// The obstacle to an assignment or a lock.
@@ -50,6 +52,8 @@ pub enum Blocked {
     VehicleAlreadyAssigned(Option<DriverId>),
     /// The vehicle's history lasts until this instant.
     AssignmentOverlaps(Timestamp),
+    /// A card made the assignment.
+    AssignedByCard,
     /// Another assignment of the vehicle overlaps; its start and end.
     AnotherAssignment(Timestamp, Option<Timestamp>),
 }

@@ -11,7 +11,7 @@ use waypost_actors::model::{DriverId, Timestamp, VehicleId};
 use super::sql::{Connection, On, Result, Stmt, Tx};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
-use crate::domain::assignment::{Assignment, CurrentDriver, CurrentVehicle, EndReason};
+use crate::domain::assignment::{Assignment, CurrentDriver, CurrentVehicle, EndReason, Origin};
 use crate::domain::vehicle::Plate;
 
 /// How assignments end.
@@ -46,7 +46,9 @@ pub(super) struct Row {
     pub(super) vehicle_id: Uuid,
     started_at: Time,
     ended_at: Option<Time>,
-    assigned_by: Uuid,
+    #[sqlx(try_from = "String")]
+    origin: Origin,
+    assigned_by: Option<Uuid>,
     ended_by: Option<Uuid>,
     end_reason: Option<String>,
     created_at: Time,
@@ -62,6 +64,7 @@ impl From<Row> for Assignment {
             vehicle_id: row.vehicle_id.into(),
             started_at: row.started_at.into(),
             ended_at: row.ended_at.map(Timestamp::from),
+            origin: row.origin,
             assigned_by: row.assigned_by,
             ended_by: row.ended_by,
             end_reason: row.end_reason.and_then(|word| EndReason::try_from(word).ok()),
@@ -71,11 +74,11 @@ impl From<Row> for Assignment {
     }
 }
 
-const COLUMNS: &str = "id, organization_id, driver_id, vehicle_id, started_at, ended_at, assigned_by, ended_by, \
+const COLUMNS: &str = "id, organization_id, driver_id, vehicle_id, started_at, ended_at, origin, assigned_by, ended_by, \
      end_reason, created_at, updated_at";
 
-const SELECT: &str = "select id, organization_id, driver_id, vehicle_id, started_at, ended_at, assigned_by, ended_by, \
-     end_reason, created_at, updated_at from assignment ";
+pub(super) const SELECT: &str = "select id, organization_id, driver_id, vehicle_id, started_at, ended_at, origin, \
+     assigned_by, ended_by, end_reason, created_at, updated_at from assignment ";
 
 /// Adds the selection of open assignments.
 fn open<'c>(stmt: Stmt<'c>, scope: &OrgScope, which: Open) -> Stmt<'c> {
@@ -108,12 +111,12 @@ pub async fn count_open(on: On<'_>, scope: &OrgScope, which: Open) -> Result<i64
     open(on.sql("select count(*) from assignment "), scope, which).scalar().await
 }
 
-/// When the last ended assignment of a vehicle ended.
+/// When the last ended assignment of a vehicle ended that somebody made.
 pub async fn last_end(on: On<'_>, scope: &OrgScope, vehicle: VehicleId) -> Result<Option<Timestamp>> {
     let row: Option<(Time,)> = on
         .sql(
             "select ended_at from assignment where organization_id = $1 and vehicle_id = $2 \
-             and ended_at > started_at order by ended_at desc limit 1",
+             and origin = 'manual' and ended_at > started_at order by ended_at desc limit 1",
         )
         .bind(Uuid::from(scope.organization_id()))
         .bind(Uuid::from(vehicle))

@@ -54,7 +54,7 @@ macro_rules! columns {
     ($($more:literal)?) => {
         concat!(
             "select a.id as id, a.organization_id, a.driver_id, a.vehicle_id, a.started_at as started_at, a.ended_at, \
-             a.assigned_by, a.ended_by, a.end_reason, a.created_at, a.updated_at",
+             a.origin, a.assigned_by, a.ended_by, a.end_reason, a.created_at, a.updated_at",
             $($more,)?
             " from assignment a "
         )
@@ -138,7 +138,7 @@ pub async fn find(
     Ok(row.map(Assignment::from))
 }
 
-/// Another assignment of the vehicle that overlaps: its start and end.
+/// Another assignment of the vehicle that somebody made and that overlaps: its start and end.
 pub async fn overlapping(
     on: On<'_>,
     scope: &OrgScope,
@@ -151,7 +151,7 @@ pub async fn overlapping(
     let row: Option<(Time, Option<Time>)> = on
         .sql(
             "select started_at, ended_at from assignment where organization_id = $1 and vehicle_id = $2 and id <> $3 \
-             and started_at < $5 and (ended_at is null or (ended_at > $4 and ended_at > started_at)) order by started_at limit 1",
+             and origin = 'manual' and started_at < $5 and (ended_at is null or (ended_at > $4 and ended_at > started_at)) order by started_at limit 1",
         )
         .bind(Uuid::from(scope.organization_id()))
         .bind(Uuid::from(vehicle))

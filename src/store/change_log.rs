@@ -87,6 +87,20 @@ pub async fn leave_driven(tx: &mut Tx, driven: &[DrivenAnew]) -> Result<()> {
     Ok(())
 }
 
+/// Logs that another driver may have driven a vehicle in a time than its records say, and leaves them to the writer.
+pub(super) async fn insert_driven(
+    tx: &mut Tx,
+    (organization, vehicle): (OrganizationId, VehicleId),
+    (from, to): (Timestamp, Timestamp),
+    now: Timestamp,
+) -> Result<()> {
+    let insert = "insert into change (id, organization_id, resource, resource_id, kind, changed_at, vehicle_id, driven_from, \
+        driven_to) values ($1, $2, 'vehicle', $3, 'updated', $4, $3, $5, $6)";
+    let stmt = tx.on().sql(insert).bind(clock::new_id()).bind(organization.0).bind(vehicle.0).bind(Time(now));
+    stmt.bind(Time(from)).bind(Time(to)).run().await?;
+    Ok(())
+}
+
 /// The first changes that wait for their number, in the order in which they were made.
 pub(super) async fn waiting(on: On<'_>) -> Result<Vec<Uuid>> {
     let select = "select id from change where sequence is null order by id limit ";

@@ -87,6 +87,7 @@ struct Row {
     employee_code: Option<String>,
     notes: Option<String>,
     documents: Option<Json<Vec<Document>>>,
+    cards: Option<Json<Vec<String>>>,
     status: Option<String>,
     created_at: Option<Time>,
     updated_at: Time,
@@ -124,6 +125,7 @@ fn seen(row: Row, scope: &OrgScope) -> VisibleDriver {
         employee_code: row.employee_code,
         notes: row.notes,
         documents: row.documents.map(|documents| documents.0).unwrap_or_default(),
+        cards: row.cards.map(|cards| cards.0).unwrap_or_default(),
         status,
     };
     VisibleDriver::Own(Box::new(Driver {
@@ -156,7 +158,7 @@ macro_rules! columns {
         concat!(
             "select d.id as id, d.creator_organization_id, d.lock_organization_id, d.locked_at, d.lock_reason, \
              d.first_name, d.last_name, d.date_of_birth, d.license, p.email, p.phone, p.employee_code, p.notes, \
-             p.documents, p.status, p.created_at as created_at, ",
+             p.documents, p.cards, p.status, p.created_at as created_at, ",
             updated!(),
             " as updated_at, p.deleted_at as deleted_at from driver d "
         )

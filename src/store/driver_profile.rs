@@ -14,9 +14,9 @@ use crate::domain::driver::{Driver, Profile};
 pub async fn insert(on: On<'_>, scope: &OrgScope, id: DriverId, profile: &Profile, now: Time) -> Result<()> {
     let stmt = on.sql(
         "insert into driver_profile (driver_id, organization_id, updated_at, email, phone, employee_code, notes, \
-         documents, status, search_key, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $3) \
+         documents, cards, status, search_key, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $3) \
          on conflict (driver_id, organization_id) do update set email = excluded.email, phone = excluded.phone, \
-         employee_code = excluded.employee_code, notes = excluded.notes, documents = excluded.documents, \
+         employee_code = excluded.employee_code, notes = excluded.notes, documents = excluded.documents, cards = excluded.cards, \
          status = excluded.status, search_key = excluded.search_key, created_at = excluded.created_at, \
          updated_at = excluded.updated_at, deleted_at = null where driver_profile.deleted_at is not null",
     );
@@ -28,7 +28,7 @@ pub async fn insert(on: On<'_>, scope: &OrgScope, id: DriverId, profile: &Profil
 pub async fn update(on: On<'_>, scope: &OrgScope, driver: &Driver) -> Result<()> {
     let stmt = on.sql(
         "update driver_profile set updated_at = $3, email = $4, phone = $5, employee_code = $6, notes = $7, \
-         documents = $8, status = $9, search_key = $10 where driver_id = $1 and organization_id = $2",
+         documents = $8, cards = $9, status = $10, search_key = $11 where driver_id = $1 and organization_id = $2",
     );
     with_profile(stmt, scope, driver.id, &driver.attributes.profile, Time(driver.updated_at)).run().await?;
     Ok(())
@@ -49,6 +49,7 @@ fn with_profile<'c>(
         .bind(profile.employee_code.clone())
         .bind(profile.notes.clone())
         .bind(Json(&profile.documents))
+        .bind(Json(&profile.cards))
         .bind(profile.status.as_str())
         .bind(profile.search_key())
 }

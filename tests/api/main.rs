@@ -16,6 +16,7 @@ mod contract;
 mod conventions;
 mod cors;
 mod description;
+mod driver_cards;
 mod driver_lock;
 mod driver_tenancy;
 mod drivers;

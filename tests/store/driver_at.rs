@@ -20,7 +20,7 @@ for_each_engine!(
 );
 
 pub(crate) const FIRST: DriverId = DriverId(Uuid::from_u128(201));
-const SECOND: DriverId = DriverId(Uuid::from_u128(202));
+pub(crate) const SECOND: DriverId = DriverId(Uuid::from_u128(202));
 
 /// Two drivers.
 pub(crate) async fn hire(store: &TestStore) {

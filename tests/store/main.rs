@@ -3,6 +3,7 @@
 mod assignment;
 mod backup;
 mod cache;
+mod cards;
 mod changes;
 mod chunks;
 mod connections;

@@ -45,7 +45,7 @@ async fn a_batch_is_read_back_as_it_was_written(store: TestStore) {
     written.effects.visits = vec![visit, ended];
     let committed = track.commit(&batch(vec![written.clone()])).await.expect("committed");
     let counts = Counts { stored: 2, duplicates: 0 };
-    assert_eq!(committed, [Committed { counts, records: events.to_vec(), dirty_from: None }]);
+    assert_eq!(committed, [Committed { counts, records: events.to_vec(), ..Committed::default() }]);
 
     let read = track.records_from(Audience::Organization(ORGANIZATION), 1, 10).await.expect("read");
     assert_eq!(read, events);

@@ -117,11 +117,17 @@ impl AttributeValue {
                 Self::Number(number) if (0.0..=255.0).contains(&number) && number.fract() == 0.0 => Ok(self),
                 _ => Err(Known("satellites is a whole number from 0 to 255")),
             },
-            "alarm" | "driverCard" => match self {
+            "alarm" => match self {
                 Self::Text(text) if (1..=MAX_NAME_BYTES).contains(&text.trim().len()) => {
                     Ok(Self::Text(text.trim().to_owned()))
                 }
-                _ => Err(Known("alarm and driverCard are texts of 1 to 64 bytes")),
+                _ => Err(Known("alarm is a text of 1 to 64 bytes")),
+            },
+            "driverCard" => match self {
+                Self::Text(text) if text.trim().len() <= MAX_NAME_BYTES => {
+                    Ok(Self::Text(text.trim().to_owned()))
+                }
+                _ => Err(Known("driverCard is a text of at most 64 bytes, empty if no card is there")),
             },
             "inputs" => match self {
                 Self::Flag(flag) => Ok(Self::Flags(vec![flag])),
@@ -307,7 +313,7 @@ mod tests {
             ("batteryPercent", 101.0.into(), Some("batteryPercent is a number from 0 to 100")),
             ("satellites", 9.5.into(), Some("satellites is a whole number from 0 to 255")),
             ("alarm", "sos".into(), None),
-            ("alarm", true.into(), Some("alarm and driverCard are texts of 1 to 64 bytes")),
+            ("alarm", true.into(), Some("alarm is a text of 1 to 64 bytes")),
             ("temperatureCelsius", (-4.5).into(), None),
             ("inputs", AttributeValue::Flags(vec![true, false]), None),
             ("io.239", true.into(), None),

@@ -75,7 +75,12 @@ impl Ledger {
         }
         self.write_fuel(effects);
         self.state = state.clone();
-        Committed { counts, records: told, dirty_from: self.mark.map(|mark| mark.from) }
+        Committed {
+            counts,
+            records: told,
+            dirty_from: self.mark.map(|mark| mark.from),
+            ..Committed::default()
+        }
     }
 
     fn write_row(&mut self, row: &PositionRow, state: &VehicleState, counts: &mut Counts) {

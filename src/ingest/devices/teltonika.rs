@@ -161,7 +161,8 @@ fn carry_io(carried: &mut NewAttributes, id: u16, value: IoValueView<'_>) {
         (113, IoValueView::U8(percent)) => carried.note("batteryPercent", Some(f64::from(percent))),
         (182, IoValueView::U16(tenths)) => carried.note("hdop", Some(f64::from(tenths) / 10.0)),
         // 0 says that no card is there.
-        (78, IoValueView::U64(card)) if card > 0 => {
+        (78, IoValueView::U64(0)) => carried.note("driverCard", Some("")),
+        (78, IoValueView::U64(card)) => {
             carried.note("driverCard", Some(format!("{card:016X}").as_str()));
         }
         (236, IoValueView::U8(on)) => carried.note("alarm", alarm("general", on)),

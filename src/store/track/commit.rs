@@ -7,7 +7,7 @@ use waypost_actors::ports::{Batch, Committed, VehicleWrite};
 
 use super::memory::Memory;
 use super::unsaved::Plan;
-use super::{Track, fix_log};
+use super::{Track, cards, fix_log};
 use crate::store::driver_at::Drivers;
 use crate::store::fuel_log::store_fuel_log;
 use crate::store::packed_chunk::ChunkFix;
@@ -120,6 +120,8 @@ impl Track {
         let dirty: HashMap<VehicleId, Timestamp> = dirty.into_iter().collect();
         let log_from = self.trim(tx, memory, number).await?;
         let mut next = first;
+        let leaves_changes = cards::note(tx, writes).await?;
+        let anybody_drove = anybody_drove || leaves_changes;
         let drivers = if anybody_drove { Drivers::of_batch(tx, writes).await? } else { Drivers::default() };
         let told = store_timelines(tx, writes, &drivers, &mut next).await?;
         store_fuel_log(tx, writes, &drivers).await?;
@@ -128,7 +130,8 @@ impl Track {
         }
         let dirty_from = writes.iter().map(|write| dirty.get(&write.vehicle_id).copied());
         let answers = dirty_from.zip(stored.counts).zip(told);
-        let committed = |((dirty_from, counts), records)| Committed { counts, records, dirty_from };
+        let committed =
+            |((dirty_from, counts), records)| Committed { counts, records, dirty_from, leaves_changes };
         Ok(Some(Written { committed: answers.map(committed).collect(), number, plan, log_from }))
     }
 

@@ -7,8 +7,9 @@ use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::tracking::Record;
 
 use super::numbering::take_numbers;
-use super::{Held, Track};
+use super::{Held, Track, cards};
 use crate::store::assignment::drivers_at;
+use crate::store::card_assignment::{self, Made};
 use crate::store::record_row::{IN_ITS_PLACE, RecordRow, SELECT_RECORDS, insert_records};
 use crate::store::sql::{Result, Tx};
 use crate::store::time::Time;
@@ -18,32 +19,44 @@ const SLICE_SECONDS: f64 = 7.0 * 86_400.0;
 /// Rows of the fuel log read at once at most: a tracker may report its fuel each second.
 const SLICE_ROWS: i64 = 2_000;
 
-/// A span that has to be revised still, after the change that caused it and the vehicle.
-type Waiting = (Uuid, Uuid, Time, Time);
+/// A span that has to be revised still, after the change that caused it and the vehicle, and when it was caused.
+type Waiting = (Uuid, Uuid, Time, Time, Time);
 
 impl Track {
     /// Puts a part of what waits right, and answers the records that have another driver now, and whether anything waits
     /// still; `None` when this writer is not the one any more.
     pub(super) async fn revise_drivers(&self) -> Result<Option<(Vec<Record>, bool)>> {
         let Some(Held { mut tx, .. }) = self.hold_commits().await? else { return Ok(None) };
-        let select = "select id, vehicle_id, driven_from, driven_to from change where driven_from is not null \
+        // Whose the cards are, and what readers said late, says which assignments there are.
+        if cards::settle(&mut tx).await? || cards::scan(&mut tx, |vehicle| self.tail(vehicle)).await? {
+            return tx.commit().await.map(|()| Some((Vec::new(), true)));
+        }
+        let select = "select id, vehicle_id, driven_from, driven_to, changed_at from change where driven_from is not null \
             order by id limit 2";
         let waiting: Vec<Waiting> = tx.on().sql(select).all().await?;
-        let Some((change, vehicle, Time(from), Time(end))) = waiting.first().copied() else {
+        let Some((change, vehicle, Time(from), Time(end), Time(changed_at))) = waiting.first().copied()
+        else {
             return tx.rollback().await.map(|()| Some((Vec::new(), false)));
         };
-        let (revised, to) = match first_in(&mut tx, vehicle, from, end).await? {
-            Some(first) => {
-                revise(&mut tx, vehicle.into(), first, end.min(first.plus_seconds(SLICE_SECONDS))).await?
-            }
-            None => (Vec::new(), end),
+        let made = card_assignment::make(&mut tx, vehicle.into(), from, changed_at).await?;
+        let until = match made {
+            Made::Busy => return tx.rollback().await.map(|()| Some((Vec::new(), true))),
+            Made::UpTo(until) => until,
+            Made::AsBefore | Made::Anew => end,
         };
-        let is_over = to >= end;
-        let update = "update change set driven_from = $2 where id = $1";
-        let rest = (!is_over).then_some(Time(to));
-        tx.on().sql(update).bind(change).bind(rest).run().await?;
+        let (revised, to) = match first_in(&mut tx, vehicle, from, end.min(until)).await? {
+            Some(first) => {
+                let slice = first.plus_seconds(SLICE_SECONDS).min(until);
+                revise(&mut tx, vehicle.into(), first, end.min(slice)).await?
+            }
+            None => (Vec::new(), until),
+        };
+        let is_over = to >= end && !matches!(made, Made::UpTo(_));
+        let update = "update change set driven_from = $2, driven_to = $3 where id = $1";
+        let stmt = tx.on().sql(update).bind(change).bind((!is_over).then_some(Time(to)));
+        stmt.bind(Time(end.max(to))).run().await?;
         tx.commit().await?;
-        Ok(Some((revised, !is_over || waiting.len() > 1)))
+        Ok(Some((revised, made != Made::AsBefore || !is_over || waiting.len() > 1)))
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Implements `waypost_actors::ports::TrackStore`. Every statement takes any number of rows; none is run per fix.
 
+mod cards;
 mod commit;
 mod connections;
 mod driven;

@@ -137,7 +137,7 @@ pub(super) fn commit(
     async move {
         let (log_store, log_occupancy) = (Arc::clone(&store), occupancy.clone());
         let mut log = Log { store: log_store, occupancy: log_occupancy, limit, next_sequence };
-        let more_changes = match log.number(unlogged).await {
+        let mut more_changes = match log.number(unlogged).await {
             Ok(more_changes) => more_changes,
             Err(Unnumbered::Failed(error)) => return Ended::Failed(error, piece),
             Err(Unnumbered::Broken(what)) => return Ended::Broken(Invariant::EventNumbers, what, piece),
@@ -160,6 +160,7 @@ pub(super) fn commit(
         let weight = piece.weight();
         let Piece { batch, owed } = piece;
         let dirty = dirty_vehicles(&batch, &committed);
+        more_changes |= committed.iter().any(|committed| committed.leaves_changes);
         let (next_sequence, newest) = tell(&occupancy, batch, &mut committed, next_sequence, is_cached).await;
         if !dirty.is_empty() {
             corrections.send(Dirty(dirty)).await.ok();
