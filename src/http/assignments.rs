@@ -40,7 +40,8 @@ pub async fn assign_vehicle(
     params(("driverId" = DriverId, Path), ("vehicleId" = VehicleId, Path),
         ("endedAt" = Option<Timestamp>, Query, description = "Since when they do not drive it any more; absent = now"),
         InOrganization),
-    responses((status = 204, description = "Ended"), (status = 422, description = "validationFailed")))]
+    responses((status = 204, description = "Ended"), (status = 409, description = "assignedByCard"),
+        (status = 422, description = "validationFailed")))]
 pub async fn unassign_vehicle(
     context: Shared,
     SignedCaller(caller): SignedCaller,

@@ -151,7 +151,8 @@ pub async fn overlapping(
     let row: Option<(Time, Option<Time>)> = on
         .sql(
             "select started_at, ended_at from assignment where organization_id = $1 and vehicle_id = $2 and id <> $3 \
-             and origin = 'manual' and started_at < $5 and (ended_at is null or (ended_at > $4 and ended_at > started_at)) order by started_at limit 1",
+             and origin = 'manual' and started_at < $5 \
+             and (ended_at is null or (ended_at > $4 and ended_at > started_at)) order by started_at limit 1",
         )
         .bind(Uuid::from(scope.organization_id()))
         .bind(Uuid::from(vehicle))

@@ -2161,9 +2161,9 @@ export interface components {
         readonly AssignedDriver: {
             /**
              * Format: uuid
-             * @description The account that began it.
+             * @description The account that began it; absent: a card did.
              */
-            readonly assignedBy: string;
+            readonly assignedBy?: string | null;
             /** @description When it was made; a start may lie before it. */
             readonly createdAt: components["schemas"]["Timestamp"];
             /** @description The driver. */
@@ -2184,6 +2184,8 @@ export interface components {
             readonly id: string;
             /** @description Whose: the vehicle's organization. */
             readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description Who made it. */
+            readonly origin: components["schemas"]["AssignmentOrigin"];
             /** @description Since when. */
             readonly startedAt: components["schemas"]["Timestamp"];
             /** @description When it last changed. */
@@ -2195,9 +2197,9 @@ export interface components {
         readonly AssignedVehicle: {
             /**
              * Format: uuid
-             * @description The account that began it.
+             * @description The account that began it; absent: a card did.
              */
-            readonly assignedBy: string;
+            readonly assignedBy?: string | null;
             /** @description When it was made; a start may lie before it. */
             readonly createdAt: components["schemas"]["Timestamp"];
             /** @description Who. */
@@ -2216,6 +2218,8 @@ export interface components {
             readonly id: string;
             /** @description Whose: the vehicle's organization. */
             readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description Who made it. */
+            readonly origin: components["schemas"]["AssignmentOrigin"];
             /** @description Since when. */
             readonly startedAt: components["schemas"]["Timestamp"];
             /** @description When it last changed. */
@@ -2229,9 +2233,9 @@ export interface components {
         readonly Assignment: {
             /**
              * Format: uuid
-             * @description The account that began it.
+             * @description The account that began it; absent: a card did.
              */
-            readonly assignedBy: string;
+            readonly assignedBy?: string | null;
             /** @description When it was made; a start may lie before it. */
             readonly createdAt: components["schemas"]["Timestamp"];
             /** @description Who. */
@@ -2250,6 +2254,8 @@ export interface components {
             readonly id: string;
             /** @description Whose: the vehicle's organization. */
             readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description Who made it. */
+            readonly origin: components["schemas"]["AssignmentOrigin"];
             /** @description Since when. */
             readonly startedAt: components["schemas"]["Timestamp"];
             /** @description When it last changed. */
@@ -2257,6 +2263,11 @@ export interface components {
             /** @description What. */
             readonly vehicleId: components["schemas"]["VehicleId"];
         };
+        /**
+         * @description Who made an assignment.
+         * @enum {string}
+         */
+        readonly AssignmentOrigin: "manual" | "card";
         /** @description Who may drive what. */
         readonly AssignmentSettings: {
             /** @description Whether a driver whose license is expired can be assigned. */
@@ -2553,6 +2564,8 @@ export interface components {
             readonly id?: unknown;
             /** @description As it was read; of no effect */
             readonly organizationId?: unknown;
+            /** @description As it was read; of no effect */
+            readonly origin?: unknown;
             /** @description Since when. */
             readonly startedAt?: components["schemas"]["Timestamp"];
             /** @description As it was read; of no effect */
@@ -2570,6 +2583,13 @@ export interface components {
         };
         /** @description A new driver. */
         readonly CreateDriverBody: {
+            /**
+             * @description What readers in vehicles know them by (`driverCard`): at most 10 cards, each of 1 to 64 characters. Compared in capitals,
+             *     without separators; a card is one driver's in the organization. While a vehicle reports one, the driver is assigned
+             *     to it, if active and locked. Sending the list replaces it.
+             * @default []
+             */
+            readonly cards?: readonly string[];
             readonly dateOfBirth?: components["schemas"]["Day"] | null;
             /**
              * @description Their papers, at most 50. Sending the list replaces it; one without an id is new.
@@ -3046,7 +3066,7 @@ export interface components {
          * @description Why an assignment ended.
          * @enum {string}
          */
-        readonly EndReason: "unassigned" | "reassigned" | "driverDeleted" | "driverUnlocked" | "vehicleDeleted";
+        readonly EndReason: "unassigned" | "reassigned" | "driverDeleted" | "driverUnlocked" | "vehicleDeleted" | "cardEnded";
         /** @description An entry, exit or dwell record. */
         readonly Event: {
             readonly analytics?: components["schemas"]["Analytics"] | null;
@@ -3960,6 +3980,12 @@ export interface components {
         readonly OverspeedKind: "overspeed";
         /** @description A driver with what the server finds out, for an organization with a profile. */
         readonly OwnDriver: {
+            /**
+             * @description What readers in vehicles know them by (`driverCard`): at most 10 cards, each of 1 to 64 characters. Compared in capitals,
+             *     without separators; a card is one driver's in the organization. While a vehicle reports one, the driver is assigned
+             *     to it, if active and locked. Sending the list replaces it.
+             */
+            readonly cards?: readonly string[];
             /** @description When the organization's profile was made. */
             readonly createdAt: components["schemas"]["Timestamp"];
             /** @description What they drive for the organization now, by start. */
@@ -5298,6 +5324,12 @@ export interface components {
         };
         /** @description The attributes of a driver that a client sets. */
         readonly UpdateDriverBody: {
+            /**
+             * @description What readers in vehicles know them by (`driverCard`): at most 10 cards, each of 1 to 64 characters. Compared in capitals,
+             *     without separators; a card is one driver's in the organization. While a vehicle reports one, the driver is assigned
+             *     to it, if active and locked. Sending the list replaces it.
+             */
+            readonly cards?: readonly string[];
             /** @description As it was read; of no effect */
             readonly createdAt?: unknown;
             /** @description As it was read; of no effect */
@@ -6021,6 +6053,15 @@ export interface components {
         };
     };
     responses: {
+        /** @description `assignedByCard`: A card made the assignment. The assignment follows what the vehicle reports and whose the card is. Assign the vehicle by hand instead: that goes before what cards say. */
+        readonly AssignedByCard: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `busy`: Too busy. Too many sign-ins are waiting to be checked, large bodies to be worked on, changes to take effect, or tickets of the live feed to be used; or an app reports at /in more often than it may, or too slowly. Nothing was done. Repeat the request after Retry-After seconds. */
         readonly Busy: {
             headers: {
@@ -6259,6 +6300,7 @@ export type AssignVehicleBody = components['schemas']['AssignVehicleBody'];
 export type AssignedDriver = components['schemas']['AssignedDriver'];
 export type AssignedVehicle = components['schemas']['AssignedVehicle'];
 export type Assignment = components['schemas']['Assignment'];
+export type AssignmentOrigin = components['schemas']['AssignmentOrigin'];
 export type AssignmentSettings = components['schemas']['AssignmentSettings'];
 export type AssignmentSettingsIn = components['schemas']['AssignmentSettingsIn'];
 export type AssignmentState = components['schemas']['AssignmentState'];
@@ -6496,6 +6538,7 @@ export type Webhook = components['schemas']['Webhook'];
 export type WebhookAttempt = components['schemas']['WebhookAttempt'];
 export type WebhookWithSecret = components['schemas']['WebhookWithSecret'];
 export type WsTicket = components['schemas']['WsTicket'];
+export type ResponseAssignedByCard = components['responses']['AssignedByCard'];
 export type ResponseBusy = components['responses']['Busy'];
 export type ResponseCursorExpired = components['responses']['CursorExpired'];
 export type ResponseEmailTaken = components['responses']['EmailTaken'];
@@ -7287,7 +7330,7 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             readonly 408: components["responses"]["RequestTimeout"];
-            /** @description `idempotencyKeyInUse`: The first request is under way. `licenseTaken`: The driving licence is taken. */
+            /** @description `idempotencyKeyInUse`: The first request is under way. `licenseTaken`: The driving licence is taken. `cardTaken`: The card is another driver's. */
             readonly 409: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7554,6 +7597,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["AssignedByCard"];
             readonly 412: components["responses"]["PreconditionFailed"];
             readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
@@ -7622,7 +7666,7 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             readonly 408: components["responses"]["RequestTimeout"];
-            /** @description `assignmentOverlaps`: The vehicle's history does not allow this time. `invalidTransition`: Not possible in this state. */
+            /** @description `assignmentOverlaps`: The vehicle's history does not allow this time. `assignedByCard`: A card made the assignment. `invalidTransition`: Not possible in this state. */
             readonly 409: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7694,7 +7738,15 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
-            readonly 409: components["responses"]["InvalidTransition"];
+            /** @description `assignedByCard`: A card made the assignment. `invalidTransition`: Not possible in this state. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             readonly 412: components["responses"]["PreconditionFailed"];
             readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
@@ -7814,7 +7866,7 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             readonly 408: components["responses"]["RequestTimeout"];
-            /** @description `licenseTaken`: The driving licence is taken. `driverLocked`: Another organization holds the driver. `driverNotHeld`: Your organization does not hold the driver. */
+            /** @description `licenseTaken`: The driving licence is taken. `cardTaken`: The card is another driver's. `driverLocked`: Another organization holds the driver. `driverNotHeld`: Your organization does not hold the driver. */
             readonly 409: {
                 headers: {
                     readonly [name: string]: unknown;

@@ -77,6 +77,7 @@ function DriverFacts({ driver: { lock, license, licenseStatus, ...driver } }: { 
       [words.license, licenseStatus ? `${words.licenseStatuses[licenseStatus]}${license ? ` · ${license.country} ${license.number}` : ""}` : words.notKept],
       [words.licenseCategories, license?.categories?.join(", ")],
       [words.licenseExpires, license && (license.expiresAt ? day(license.expiresAt) : words.licenseNoExpiry)],
+      [words.cards, driver.cards?.join(", ")],
       [words.notes, driver.notes],
     ]} />
   );

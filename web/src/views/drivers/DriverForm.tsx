@@ -32,6 +32,7 @@ export function DriverForm({ driver, onSaved, onCancel }: Props) {
       {isWhole && <Row><TextField of="/firstName" label={words.firstName} required /><TextField of="/lastName" label={words.lastName} required /></Row>}
       <Row><TextField of="/employeeCode" label={words.employeeCode} /><SelectField of="/status" label={words.status} options={words.statuses} /></Row>
       <Row><TextField of="/phone" label={words.phone} type="tel" /><TextField of="/email" label={words.email} type="email" /></Row>
+      <TextField of="/cards" label={words.cards} hint={words.cardsHint} />
       <TextField of="/notes" label={words.notes} rows={3} />
       {isWhole && (
         <>
@@ -48,18 +49,23 @@ export function DriverForm({ driver, onSaved, onCancel }: Props) {
   );
 }
 
-/** What the form writes: categories are one line of text there. */
+/** What the form writes: cards and categories are one line of text there. */
 function initial(driver: Driver | null): Members {
   if (!driver) return { status: "active", lock: true };
-  const { firstName, lastName, employeeCode, status, phone, email, notes, dateOfBirth, license } = driver;
-  return { firstName, lastName, employeeCode, status, phone, email, notes, dateOfBirth, license: license && { ...license, categories: license.categories?.join(", ") } };
+  const { firstName, lastName, employeeCode, status, phone, email, notes, dateOfBirth, license, cards } = driver;
+  return { firstName, lastName, employeeCode, status, phone, email, notes, dateOfBirth, cards: cards?.join(", "), license: license && { ...license, categories: license.categories?.join(", ") } };
 }
 
 /** What the server takes: without a licence's number and country there is none. */
-function sent({ license, ...members }: Members): Members {
+function sent({ cards, license, ...profile }: Members): Members {
+  const members = cards === undefined ? profile : { ...profile, cards: listed(cards as string | null) };
   if (license === undefined) return members;
   const { categories, country, ...said } = (license ?? {}) as Record<string, string | null>;
   const isNone = ![categories, country, ...Object.values(said)].some(Boolean);
-  const list = (categories ?? "").split(",").map((one) => one.trim()).filter(Boolean);
+  const list = listed(categories);
   return { ...members, license: isNone ? null : { ...said, country: country?.toUpperCase() ?? "", number: said["number"] ?? "", categories: list } };
+}
+
+function listed(text: string | null | undefined): string[] {
+  return (text ?? "").split(",").map((one) => one.trim()).filter(Boolean);
 }
