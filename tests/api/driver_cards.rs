@@ -5,7 +5,7 @@ use waypost_test_support::eventually;
 
 use crate::drivers::{driver, made};
 use crate::harness::{ANSWER_WITHIN, App, Org, START, circle, on_each_engine, text, with_app};
-use crate::sockets::{hear, opened, say};
+use crate::sockets::{Socket, hear, opened, say};
 
 fn with_cards(last_name: &str, cards: &Value) -> Value {
     let mut body = driver(last_name, None);
@@ -81,99 +81,116 @@ async fn drivers_of(app: &App, org: &Org, vehicle: &str) -> Vec<Value> {
     found.iter().map(told).collect()
 }
 
+/// Two drivers with a card each (`A-1` and `b2`), and a bus.
+struct Stand {
+    org: Org,
+    one: String,
+    two: String,
+    bus: String,
+    token: String,
+}
+
+async fn stand(app: &App) -> Stand {
+    let org = app.org("fleet").await;
+    let mut depot = circle("Depot");
+    depot["effectiveFrom"] = Value::Null;
+    app.post("/v1/geofences", &org.org_admin, depot).await.ok(201);
+    let one = made(app, &org.org_admin, with_cards("One", &json!(["A-1"]))).await;
+    let two = made(app, &org.org_admin, with_cards("Two", &json!(["b2"]))).await;
+    let body = json!({ "name": "bus", "tracker": { "uniqueId": "bus" } });
+    let bus = app.post("/v1/vehicles", &org.org_admin, body).await.ok(201);
+    app.pass(850);
+    Stand { org, one, two, bus: text(&bus["id"]), token: text(&bus["tracker"]["token"]) }
+}
+
+/// Says something over the tracker's socket, and hears that it is stored.
+async fn report(socket: &mut Socket, items: Vec<Value>) {
+    say(socket, &json!({ "type": "positions", "items": items })).await;
+    assert_eq!(hear(socket).await["rejected"], json!([]));
+}
+
+/// Who drove: stops, trips, entries and exits, and visits.
+async fn drove(app: &App, org: &Org) -> Vec<Vec<Value>> {
+    let driver = |one: &Value| one.get("driverId").cloned().unwrap_or_default();
+    let mut all = Vec::new();
+    for path in ["stops", "trips", "geofence-events?sort=occurredAt", "visits"] {
+        all.push(list(app, org, &format!("/v1/{path}")).await.iter().map(driver).collect());
+    }
+    all
+}
+
 #[test]
 fn a_card_assigns_while_it_is_reported_also_when_it_comes_late() {
     on_each_engine(async |app| {
-        let org = app.org("fleet").await;
-        let mut depot = circle("Depot");
-        depot["effectiveFrom"] = Value::Null;
-        app.post("/v1/geofences", &org.org_admin, depot).await.ok(201);
-        let one = made(&app, &org.org_admin, with_cards("One", &json!(["A-1"]))).await;
-        let two = made(&app, &org.org_admin, with_cards("Two", &json!(["b2"]))).await;
+        let Stand { org, one, two, bus, token } = stand(&app).await;
         let id = |driver: &str| json!(driver.rsplit('/').next().unwrap());
         let (first, second) = (id(&one), id(&two));
-        let body = json!({ "name": "bus", "tracker": { "uniqueId": "bus" } });
-        let bus = app.post("/v1/vehicles", &org.org_admin, body).await.ok(201);
-        let (bus, token) = (text(&bus["id"]), text(&bus["tracker"]["token"]));
-        app.pass(850);
         // It stands in the depot, and leaves; the reader says once who is there.
         let stands = (20..=400).step_by(20).map(|second| fix(second, 0.0, (second == 20).then_some("a1")));
         let drives = (420..600).step_by(20).map(|second| fix(second, (second - 400) as f64 * 10.0, None));
         let stops = (600..=640).step_by(20).map(|second| fix(second, 2_000.0, None));
         let mut socket = opened(&app, "/v1/ws/tracker", &token).await.unwrap();
-        let items: Vec<Value> = stands.chain(drives).chain(stops).collect();
-        say(&mut socket, &json!({ "type": "positions", "items": items })).await;
-        assert_eq!(hear(&mut socket).await["seq"], json!(640));
-        let nothing = Value::Null;
-        let open = json!(["One", at(20).1, nothing, nothing, "card"]);
-        assert_eq!(drivers_of(&app, &org, &bus).await, std::slice::from_ref(&open));
+        report(&mut socket, stands.chain(drives).chain(stops).collect()).await;
+        let open = json!(["One", at(20).1, null, null, "card"]);
+        assert_eq!(drivers_of(&app, &org, &bus).await, [open]);
         let vehicle = app.get(&format!("/v1/vehicles/{bus}"), &org.org_admin).await.ok(200);
         assert_eq!((&vehicle["driver"]["id"], &vehicle["driver"]["startedAt"]), (&first, &at(20).1));
         let assignment = list(&app, &org, &format!("{one}/vehicles")).await.remove(0);
         assert_eq!(assignment.get("assignedBy"), None, "a card did");
-        // Who drove: the stop, the trip, entry and exit, and the visit.
-        let drove = async || {
-            let driver = |one: &Value| one.get("driverId").cloned().unwrap_or_default();
-            let mut all = Vec::new();
-            for path in ["stops", "trips", "geofence-events", "visits"] {
-                let query = if path == "geofence-events" { "?sort=occurredAt" } else { "" };
-                let found = list(&app, &org, &format!("/v1/{path}{query}")).await;
-                all.push((path, found.iter().map(driver).collect::<Vec<_>>()));
-            }
-            all
+        let said = |trip: &Value| {
+            let (stop, entry) = (vec![first.clone()], vec![first.clone()]);
+            vec![stop, vec![trip.clone()], vec![first.clone(), trip.clone()], entry]
         };
-        let said = |stop: &Value, trip: &Value, (entry, exit): (&Value, &Value)| {
-            vec![
-                ("stops", vec![stop.clone()]),
-                ("trips", vec![trip.clone()]),
-                ("geofence-events", vec![entry.clone(), exit.clone()]),
-                ("visits", vec![entry.clone()]),
-            ]
-        };
-        assert_eq!(drove().await, said(&first, &first, (&first, &first)));
-        // Another app's client brings late that somebody else had sat down before.
-        let path = format!(
+        assert_eq!(drove(&app, &org).await, said(&first));
+        // Another app's client brings late that somebody else had sat down before it left.
+        let sent = format!(
             "/in/{token}?lat=30.27&lon=-97.74&speed=0&timestamp={}&driverUniqueId=B2",
             at(390).0 / 1_000
         );
-        assert_eq!(app.send("GET", &path, &[], "").await.status, 200);
-        eventually(ANSWER_WITHIN, async || drove().await == said(&first, &second, (&first, &second))).await;
+        assert_eq!(app.send("GET", &sent, &[], "").await.status, 200);
+        eventually(ANSWER_WITHIN, async || drove(&app, &org).await == said(&second)).await;
         let both = [
             json!(["One", at(20).1, at(390).1, "cardEnded", "card"]),
-            json!(["Two", at(390).1, nothing, nothing, "card"]),
+            json!(["Two", at(390).1, null, null, "card"]),
         ];
         assert_eq!(drivers_of(&app, &org, &bus).await, both);
-        // Who made it ends it: no dispatcher does, but one who assigns by hand goes before.
+        app
+    });
+}
+
+#[test]
+fn who_assigns_by_hand_goes_before_a_card() {
+    on_each_engine(async |app| {
+        let Stand { org, one, two, bus, token } = stand(&app).await;
+        let mut socket = opened(&app, "/v1/ws/tracker", &token).await.unwrap();
+        report(&mut socket, vec![fix(20, 0.0, Some("A1")), fix(390, 0.0, Some("B2"))]).await;
+        // What a card made is not ended or removed by hand.
         let unassign = format!("{two}/vehicles/{bus}");
         app.delete(&unassign, &org.dispatcher).await.problem(409, "assignedByCard");
-        let assignment = list(&app, &org, &format!("{one}/vehicles")).await.remove(0);
-        let past = format!("{one}/vehicles/{bus}/assignments/{}", text(&assignment["id"]));
+        let past = list(&app, &org, &format!("{one}/vehicles")).await.remove(0);
+        let past = format!("{one}/vehicles/{bus}/assignments/{}", text(&past["id"]));
         app.delete(&past, &org.org_admin).await.problem(409, "assignedByCard");
-        let wish = json!({ "vehicleId": bus, "startedAt": at(700).1 });
+        app.put(&past, &org.org_admin, json!({ "endedAt": at(100).1 })).await.problem(409, "assignedByCard");
+        // Nor is it in the way, however far back.
+        let wish = json!({ "vehicleId": bus, "startedAt": at(300).1 });
         app.post(&format!("{one}/assign-vehicle"), &org.dispatcher, wish).await.ok(200);
-        let is = async |expected: &[Value]| drivers_of(&app, &org, &bus).await == expected;
-        let [before, _] = both.clone();
-        let hand = json!(["One", at(700).1, nothing, nothing, "manual"]);
-        let short = json!(["Two", at(390).1, at(700).1, "reassigned", "card"]);
-        assert_eq!(drivers_of(&app, &org, &bus).await, [before.clone(), short.clone(), hand]);
+        let before = json!(["One", at(20).1, at(300).1, "reassigned", "card"]);
+        let hand = json!(["One", at(300).1, null, null, "manual"]);
+        assert_eq!(drivers_of(&app, &org, &bus).await, [before.clone(), hand]);
         // When they are done, the card that is still there counts again.
         let end = format!("{one}/vehicles/{bus}?endedAt={}", text(&at(800).1));
         app.delete(&end, &org.dispatcher).await.ok(204);
-        let hand = json!(["One", at(700).1, at(800).1, "unassigned", "manual"]);
-        let rest = json!(["Two", at(800).1, nothing, nothing, "card"]);
-        eventually(ANSWER_WITHIN, async || {
-            is(&[before.clone(), short.clone(), hand.clone(), rest.clone()]).await
-        })
-        .await;
+        let hand = json!(["One", at(300).1, at(800).1, "unassigned", "manual"]);
+        let rest = |to: Value, why: Value| {
+            vec![before.clone(), hand.clone(), json!(["Two", at(800).1, to, why, "card"])]
+        };
+        let open = rest(Value::Null, Value::Null);
+        eventually(ANSWER_WITHIN, async || drivers_of(&app, &org, &bus).await == open).await;
         // An empty card is none; one that nobody has assigns nobody, and is shown.
-        say(&mut socket, &json!({ "type": "positions", "items": [fix(900, 2_000.0, Some(""))] })).await;
-        hear(&mut socket).await;
-        let rest = json!(["Two", at(800).1, at(900).1, "cardEnded", "card"]);
-        let so_far = [before.clone(), short.clone(), hand.clone(), rest];
+        report(&mut socket, vec![fix(900, 2_000.0, Some(""))]).await;
+        let so_far = rest(at(900).1, json!("cardEnded"));
         assert_eq!(drivers_of(&app, &org, &bus).await, so_far);
-        say(&mut socket, &json!({ "type": "positions", "items": [fix(910, 2_000.0, Some("nobody's"))] }))
-            .await;
-        assert_eq!(hear(&mut socket).await.get("rejected"), Some(&json!([])));
+        report(&mut socket, vec![fix(910, 2_000.0, Some("nobody's"))]).await;
         assert_eq!(drivers_of(&app, &org, &bus).await, so_far);
         let vehicle = app.get(&format!("/v1/vehicles/{bus}"), &org.org_admin).await.ok(200);
         assert_eq!(vehicle["live"]["attributes"]["driverCard"], "nobody's");
