@@ -159,7 +159,7 @@ async fn holdings(tx: &mut Tx, organization: Uuid, from: Timestamp, runs: &[Run]
         let rows = stmt.push_each(some, |stmt, key| stmt.push_bind((*key).to_owned())).push(")").all();
         found.extend(rows.await?);
     }
-    found.sort_unstable_by(|a, b| (a.2, a.1).cmp(&(b.2, b.1)));
+    found.sort_unstable_by_key(|holding| (holding.2, holding.1));
     let holding = |(key, driver, Time(from), until): (String, Uuid, Time, Option<Time>)| Holding {
         key,
         driver: driver.into(),
