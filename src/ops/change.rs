@@ -138,7 +138,7 @@ impl<'a> Change<'a> {
         ending: Ending,
     ) -> Result<(), OpError> {
         let now = self.now();
-        for ended in assignment::end(self.on(), scope, which, ending, now).await? {
+        for ended in assignment::end(self.tx(), scope, which, ending, now).await? {
             self.assigns(&ended, ChangeKind::Updated);
             self.drove(&ended, (ending.at.max(ended.started_at), None));
         }

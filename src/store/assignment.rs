@@ -143,14 +143,18 @@ pub async fn insert(on: On<'_>, scope: &OrgScope, assignment: &Assignment) -> Re
     Ok(())
 }
 
-/// Ends open assignments; returns them as they are then.
+/// Ends open assignments; returns them as they are then. Locks the rows of their vehicles first: the track writer leaves a
+/// vehicle alone whose row is locked, and waits for no assignment.
 pub async fn end(
-    on: On<'_>,
+    tx: &mut Tx,
     scope: &OrgScope,
     which: Open,
     ending: Ending,
     now: Timestamp,
 ) -> Result<Vec<Assignment>> {
+    let hold = "update vehicle set updated_at = updated_at where id in (select vehicle_id from assignment ";
+    open(tx.on().sql(hold), scope, which).push(")").run().await?;
+    let on = tx.on();
     let stmt = on.sql("update assignment set ended_at = case when started_at > ").push_bind(Time(ending.at));
     let stmt = stmt.push(" then started_at else ").push_bind(Time(ending.at)).push(" end, ended_by = ");
     let stmt = stmt.push_bind(ending.by).push(", end_reason = ").push_bind(ending.reason.as_str());

@@ -119,8 +119,11 @@ pub(super) async fn make(tx: &mut Tx, vehicle: VehicleId, from: Timestamp, now: 
 }
 
 /// Locks the vehicle's row against edits of its assignments, without waiting for one; `None` if one is under way.
+///
+/// Every edit locks this row before it touches an assignment of the vehicle. If it came first, it is not waited for: it may last,
+/// and all live data waits for the writer. What made the writer look is stored, so it looks again, and by then it reads what the
+/// edit committed, or nothing of it. If the writer came first, the edit waits for its commit, and makes way for what that made.
 async fn hold(tx: &mut Tx, vehicle: VehicleId) -> Result<Option<Owner>> {
-    // Who edits holds this row, and may wait for what the writer holds: the writer must not wait for them.
     let lock = match tx.connection() {
         Connection::Postgres(_) => " for no key update skip locked",
         Connection::Sqlite(_) => "",

@@ -11,16 +11,17 @@ use waypost_actors::model::{
     Change, ChangeKind, ChangedResource, DriverId, EventId, Fix, NewAttributes, Place, VehicleId,
 };
 use waypost_actors::ports::{TrackStore, VehicleWrite};
-use waypost_actors::tracking::{Freshness, PositionRow, Record, VehicleState};
-use waypost_test_support::{TestStore, for_each_engine};
+use waypost_actors::tracking::{Freshness, PositionRow, Quarantine, Record, VehicleState};
+use waypost_test_support::{Engine, TestStore, for_each_engine, run};
 
 use crate::driver_at::{FIRST, SECOND, hire};
-use crate::fleet::{ORGANIZATION, at, commit, entry, fix, log, recording, row, stand, write};
+use crate::fleet::{ORGANIZATION, VEHICLE, at, commit, entry, fix, log, recording, row, stand, write};
 
 for_each_engine!(
     who_drove_by_card_never_depends_on_the_order,
     a_card_that_comes_late_far_back_is_found_in_slices,
     a_fix_without_a_card_asks_and_writes_nothing,
+    a_card_ahead_of_the_clock_says_nothing_however_often_it_comes,
 );
 
 /// What the fixes say, by second, place and card. An instant may come with two places, and a fix twice, once without its card.
@@ -67,6 +68,17 @@ const EXPECTED: [(i64, Option<DriverId>); 18] = [
     (140, Some(FIRST)),
     (152, Some(SECOND)),
     (155, None),
+];
+
+/// The assignments by card that are left then.
+const EXPECTED_MADE: [(DriverId, i64, Option<i64>); 7] = [
+    (FIRST, 10, Some(12)),
+    (FIRST, 33, Some(40)),
+    (SECOND, 40, Some(50)),
+    (FIRST, 60, Some(70)),
+    (SECOND, 80, Some(100)),
+    (FIRST, 105, Some(150)),
+    (SECOND, 150, Some(155)),
 ];
 
 /// A card of a driver from a second on.
@@ -156,27 +168,14 @@ async fn settle(track: &Track) {
     track.number_changes().await.expect("numbered");
 }
 
-/// A vehicle's assignments by card.
-async fn made(store: &TestStore, vehicle: VehicleId) -> Vec<(Uuid, Time, Option<Time>)> {
+/// A vehicle's assignments by card: who, and from which second to which.
+async fn made(store: &TestStore, vehicle: VehicleId) -> Vec<(DriverId, i64, Option<i64>)> {
     let select = "select driver_id, started_at, ended_at from assignment where vehicle_id = $1 and origin = 'card' \
         order by started_at";
-    store.db.read().sql(select).bind(vehicle.0).all().await.expect("read")
-}
-
-/// The assignments by card that are left in the end.
-fn expected_rows() -> Vec<(Uuid, Time, Option<Time>)> {
-    let time = |second: i64| Time(at(second));
-    [
-        (FIRST, 10, 12),
-        (FIRST, 33, 40),
-        (SECOND, 40, 50),
-        (FIRST, 60, 70),
-        (SECOND, 80, 100),
-        (FIRST, 105, 150),
-        (SECOND, 150, 155),
-    ]
-    .map(|(driver, from, to)| (driver.0, time(from), Some(time(to))))
-    .into()
+    let rows: Vec<(Uuid, Time, Option<Time>)> =
+        store.db.read().sql(select).bind(vehicle.0).all().await.expect("read");
+    let second = |Time(instant): Time| instant.seconds_since(at(0)) as i64;
+    rows.into_iter().map(|(driver, from, to)| (DriverId(driver), second(from), to.map(second))).collect()
 }
 
 async fn who_drove_by_card_never_depends_on_the_order(store: TestStore) {
@@ -187,7 +186,6 @@ async fn who_drove_by_card_never_depends_on_the_order(store: TestStore) {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) as usize % bound
     };
-    let expected_rows = expected_rows();
     let rounds: i64 = std::env::var("WAYPOST_TEST_ORDERS").map_or(24, |text| text.parse().expect("a number"));
     for round in 0..rounds {
         for delete in ["delete from card_holding", "delete from change", "delete from records"] {
@@ -250,7 +248,7 @@ async fn who_drove_by_card_never_depends_on_the_order(store: TestStore) {
         let found: Vec<_> = found.iter().map(|record| (record.occurred_at, record.driver_id)).collect();
         let expected: Vec<_> = EXPECTED.iter().map(|(second, driver)| (at(*second), *driver)).collect();
         assert_eq!(found, expected, "round {round}");
-        assert_eq!(made(&store, vehicle).await, expected_rows, "round {round}");
+        assert_eq!(made(&store, vehicle).await, EXPECTED_MADE, "round {round}");
         assert_eq!(track.drive_anew().await.expect("nothing waits"), (Vec::new(), false));
     }
 }
@@ -267,7 +265,6 @@ async fn a_card_that_comes_late_far_back_is_found_in_slices(store: TestStore) {
     hire(&store).await;
     hold(&store, "A1", FIRST, 0).await;
     hold(&store, "B2", SECOND, 0).await;
-    let vehicle = crate::fleet::VEHICLE;
     commit(&track, vec![write(vec![said((10, 0.0, Some("A1")), Freshness::Fresh)])]).await;
     for from in (20..6_000).step_by(500) {
         commit(&track, vec![many(from..from + 500)]).await;
@@ -277,10 +274,8 @@ async fn a_card_that_comes_late_far_back_is_found_in_slices(store: TestStore) {
     commit(&track, vec![recording(vec![entry(2, 5_000), entry(4, 7_001)])]).await;
     commit(&track, vec![write(vec![said((15, 0.0, Some("B2")), Freshness::Recheck { late: true })])]).await;
     settle(&track).await;
-    let span = |from, to: Option<i64>| (Time(at(from)), to.map(|to| Time(at(to))));
-    let expected = [(FIRST, span(10, Some(15))), (SECOND, span(15, Some(7_000))), (FIRST, span(7_000, None))];
-    let expected = expected.map(|(driver, (from, to))| (driver.0, from, to));
-    assert_eq!(made(&store, vehicle).await, expected);
+    let expected = [(FIRST, 10, Some(15)), (SECOND, 15, Some(7_000)), (FIRST, 7_000, None)];
+    assert_eq!(made(&store, VEHICLE).await, expected);
     let drivers: Vec<_> = log(&track).await.iter().map(|record| record.driver_id).collect();
     assert_eq!(drivers.len(), 2);
     assert!(drivers.contains(&Some(SECOND)) && drivers.contains(&Some(FIRST)), "{drivers:?}");
@@ -300,4 +295,60 @@ async fn a_fix_without_a_card_asks_and_writes_nothing(store: TestStore) {
     assert!(!commit(&track, vec![many(62..70)]).await[0].leaves_changes, "nothing is said of it");
     let rows: i64 = store.db.read().sql("select count(*) from card_run").scalar().await.expect("read");
     assert_eq!(rows, 1, "a row per change, not per fix");
+}
+
+async fn a_card_ahead_of_the_clock_says_nothing_however_often_it_comes(store: TestStore) {
+    let track = stand(&store).await;
+    hire(&store).await;
+    hold(&store, "A1", FIRST, 0).await;
+    hold(&store, "B2", SECOND, 0).await;
+    let perhaps_stored = Freshness::Recheck { late: false };
+    let report = |card| said((500, 0.0, card), perhaps_stored);
+    let ahead = PositionRow { quarantine: Some(Quarantine::Future), ..report(Some("B2")) };
+    commit(&track, vec![write(vec![said((10, 0.0, Some("A1")), Freshness::Fresh), ahead])]).await;
+    // Its time has come, and it comes again: without its card, and with it.
+    for again in [report(None), report(Some("B2"))] {
+        commit(&track, vec![write(vec![again])]).await;
+        settle(&track).await;
+        assert_eq!(made(&store, VEHICLE).await, [(FIRST, 10, None)]);
+    }
+    // Nor is it found where fixes are read again.
+    let late = [(20, Some("B2")), (30, Some("A1"))];
+    let late = late.map(|(second, card)| said((second, 0.0, card), Freshness::Recheck { late: true }));
+    commit(&track, vec![write(late.into())]).await;
+    settle(&track).await;
+    let expected = [(FIRST, 10, Some(20)), (SECOND, 20, Some(30)), (FIRST, 30, None)];
+    assert_eq!(made(&store, VEHICLE).await, expected);
+}
+
+/// SQLite has one edit at a time.
+#[test]
+fn the_writer_waits_for_no_edit_of_a_vehicle_and_looks_again() {
+    run(Engine::Postgres, async |store: TestStore| {
+        let track = stand(&store).await;
+        hire(&store).await;
+        hold(&store, "A1", FIRST, 0).await;
+        let mut edit = store.db.begin().await.expect("begun");
+        let lock = "update vehicle set updated_at = updated_at where id = $1";
+        edit.on().sql(lock).bind(VEHICLE.0).run().await.expect("locked");
+        let first = write(vec![said((10, 0.0, Some("A1")), Freshness::Fresh)]);
+        assert!(commit(&track, vec![first]).await[0].leaves_changes);
+        commit(&track, vec![recording(vec![entry(2, 20), entry(4, 35)])]).await;
+        for _ in 0..3 {
+            track.number_changes().await.expect("numbered");
+            assert_eq!(track.drive_anew().await.expect("tried"), (Vec::new(), true));
+        }
+        assert_eq!(made(&store, VEHICLE).await, []);
+        let insert = "insert into assignment (id, organization_id, driver_id, vehicle_id, started_at, ended_at, \
+            assigned_by, end_reason, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $2, 'unassigned', $5, $5)";
+        let stmt = edit.on().sql(insert).bind(Uuid::now_v7()).bind(ORGANIZATION.0).bind(SECOND.0);
+        stmt.bind(VEHICLE.0).bind(Time(at(30))).bind(Time(at(40))).run().await.expect("an assignment");
+        edit.commit().await.expect("committed");
+        settle(&track).await;
+        assert_eq!(made(&store, VEHICLE).await, [(FIRST, 10, Some(30)), (FIRST, 40, None)]);
+        let mut drivers: Vec<_> =
+            log(&track).await.iter().map(|record| (record.occurred_at, record.driver_id)).collect();
+        drivers.sort_unstable();
+        assert_eq!(drivers, [(at(20), Some(FIRST)), (at(35), Some(SECOND))]);
+    });
 }
