@@ -1,7 +1,9 @@
 //! Cards of drivers: whose they are, and who is assigned while a vehicle reports one, whenever that comes.
 
+use futures_util::future::join;
 use serde_json::{Value, json};
-use waypost_test_support::eventually;
+use uuid::Uuid;
+use waypost_test_support::{Engine, eventually};
 
 use crate::drivers::{driver, made};
 use crate::harness::{ANSWER_WITHIN, App, Org, START, circle, on_each_engine, text, with_app};
@@ -63,12 +65,12 @@ fn fix(seconds: i64, meters: f64, card: Option<&str>) -> Value {
 }
 
 /// An instant in milliseconds, and as it is told.
-fn at(seconds: i64) -> (i64, Value) {
+pub(crate) fn at(seconds: i64) -> (i64, Value) {
     let at = START.plus_seconds(seconds as f64);
     (at.as_millis(), json!(at))
 }
 
-async fn list(app: &App, org: &Org, path: &str) -> Vec<Value> {
+pub(crate) async fn list(app: &App, org: &Org, path: &str) -> Vec<Value> {
     app.get(path, &org.viewer).await.ok(200)["data"].as_array().unwrap().clone()
 }
 
@@ -82,15 +84,15 @@ async fn drivers_of(app: &App, org: &Org, vehicle: &str) -> Vec<Value> {
 }
 
 /// Two drivers with a card each (`A-1` and `b2`), and a bus.
-struct Stand {
-    org: Org,
-    one: String,
-    two: String,
+pub(crate) struct Stand {
+    pub(crate) org: Org,
+    pub(crate) one: String,
+    pub(crate) two: String,
     bus: String,
     token: String,
 }
 
-async fn stand(app: &App) -> Stand {
+pub(crate) async fn stand(app: &App) -> Stand {
     let org = app.org("fleet").await;
     let mut depot = circle("Depot");
     depot["effectiveFrom"] = Value::Null;
@@ -237,6 +239,36 @@ fn a_card_counts_from_when_it_is_given_and_while_its_driver_may_drive() {
         app.pass(10);
         app.delete(&who, &org.org_admin).await.ok(204);
         eventually(ANSWER_WITHIN, async || ended(3, "driverDeleted").await).await;
+        app
+    });
+}
+
+#[test]
+fn whoever_releases_a_driver_waits_for_the_rows_of_the_vehicles_first() {
+    on_each_engine(async |app| {
+        let db = &app.context.db;
+        if db.engine() == Engine::Sqlite {
+            return app; // it has one edit at a time
+        }
+        let Stand { org, one, bus, token, .. } = stand(&app).await;
+        let mut socket = opened(&app, "/v1/ws/tracker", &token).await.unwrap();
+        report(&mut socket, vec![fix(20, 0.0, Some("A1"))]).await;
+        let bus: Uuid = bus.parse().unwrap();
+        let mut held = db.begin().await.unwrap();
+        let lock = "update vehicle set updated_at = updated_at where id = $1";
+        held.on().sql(lock).bind(bus).run().await.unwrap();
+        let waiting = "select count(*) from pg_stat_activity where datname = current_database() \
+            and wait_event_type = 'Lock'";
+        let meanwhile = async {
+            eventually(ANSWER_WITHIN, async || db.read().sql(waiting).scalar::<i64>().await.unwrap() == 1)
+                .await;
+            let free = "select count(*) from (select id from assignment where vehicle_id = $1 for update nowait) as a";
+            let free: i64 = held.on().sql(free).bind(bus).scalar().await.expect("the writer may write it");
+            assert_eq!(free, 1);
+            held.rollback().await.unwrap();
+        };
+        let (said, ()) = join(app.post(&format!("{one}/unlock"), &org.org_admin, json!({})), meanwhile).await;
+        said.ok(200);
         app
     });
 }

@@ -18,6 +18,7 @@ mod cors;
 mod description;
 mod driver_cards;
 mod driver_lock;
+mod driver_orders;
 mod driver_tenancy;
 mod drivers;
 mod event_stream;

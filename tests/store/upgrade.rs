@@ -18,6 +18,7 @@ for_each_engine!(
     what_the_creator_wrote_of_a_driver_becomes_the_creators_profile,
     both_logs_become_one_with_every_number_as_it_was,
     vehicles_of_a_deleted_organization_are_deleted_with_it,
+    assignments_of_before_are_made_by_hand,
 );
 
 /// Brings an empty store up to a migration.
@@ -300,4 +301,36 @@ async fn vehicles_of_a_deleted_organization_are_deleted_with_it(store: TestStore
         };
         assert_eq!(found, expected, "{status}");
     }
+}
+
+async fn assignments_of_before_are_made_by_hand(store: TestStore) {
+    let db = open(&store.empty().await).await.expect("opened");
+    migrate_to(&db, 64).await;
+    insert_organization(&db, 1, "active").await;
+    insert_vehicle(&db, 10, "active", None).await;
+    let of = Uuid::from_u128;
+    let driver = "insert into driver (id, creator_organization_id, first_name, last_name, search_key, created_at, \
+        updated_at) values ($1, $2, 'a', 'b', 'a b', $3, $3)";
+    db.write().sql(driver).bind(of(20)).bind(of(1)).bind(Time(at(0))).run().await.expect("a driver");
+    let insert = "insert into assignment (id, organization_id, driver_id, vehicle_id, started_at, ended_at, assigned_by, \
+        end_reason, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $5, $5)";
+    let assign = async |id: u128, from: i64, to: Option<i64>| {
+        let stmt =
+            db.write().sql(insert).bind(of(id)).bind(of(1)).bind(of(20)).bind(of(10)).bind(Time(at(from)));
+        let stmt = stmt.bind(to.map(|to| Time(at(to)))).bind(of(30));
+        stmt.bind(to.map(|_| "unassigned")).run().await
+    };
+    assign(40, 0, Some(10)).await.expect("an assignment that is over");
+    assign(41, 20, None).await.expect("an open one");
+    migrate(&db).await.expect("migrated");
+
+    let select = "select id, started_at, ended_at, assigned_by, end_reason, origin from assignment order by started_at";
+    type Row = (Uuid, Time, Option<Time>, Option<Uuid>, Option<String>, String);
+    let found: Vec<Row> = db.read().sql(select).all().await.expect("read");
+    let (by, hand) = (Some(of(30)), || "manual".to_owned());
+    let over = (of(40), Time(at(0)), Some(Time(at(10))), by, Some("unassigned".to_owned()), hand());
+    assert_eq!(found, [over, (of(41), Time(at(20)), None, by, None, hand())]);
+    assign(42, 5, Some(15)).await.expect_err("two at once are refused still");
+    assign(43, 12, Some(15)).await.expect("between them");
+    db.close().await;
 }
