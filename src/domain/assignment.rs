@@ -145,6 +145,8 @@ pub struct CurrentVehicle {
     pub plate: Option<Plate>,
     /// The assignment.
     pub assignment_id: Uuid,
+    /// Who made it.
+    pub origin: Origin,
     /// Since when.
     pub started_at: Timestamp,
 }
@@ -161,6 +163,8 @@ pub struct CurrentDriver {
     pub last_name: String,
     /// The assignment.
     pub assignment_id: Uuid,
+    /// Who made it.
+    pub origin: Origin,
     /// Since when.
     pub started_at: Timestamp,
 }

@@ -178,6 +178,8 @@ struct DrivenRow {
     plate_number: Option<String>,
     plate_country: Option<String>,
     id: Uuid,
+    #[sqlx(try_from = "String")]
+    origin: Origin,
     started_at: Time,
 }
 
@@ -192,7 +194,7 @@ pub async fn vehicles_of(
     }
     let rows: Vec<DrivenRow> = on
         .sql(
-            "select a.driver_id, a.vehicle_id, v.name, v.plate_number, v.plate_country, a.id, a.started_at \
+            "select a.driver_id, a.vehicle_id, v.name, v.plate_number, v.plate_country, a.id, a.origin, a.started_at \
              from assignment a join vehicle v on v.id = a.vehicle_id where a.ended_at is null and a.organization_id = ",
         )
         .push_bind(Uuid::from(scope.organization_id()))
@@ -208,6 +210,7 @@ pub async fn vehicles_of(
             name: row.name,
             plate: row.plate_number.map(|number| Plate { number, country }),
             assignment_id: row.id,
+            origin: row.origin,
             started_at: row.started_at.into(),
         };
         (row.driver_id.into(), vehicle)
@@ -222,6 +225,8 @@ struct DriverRow {
     first_name: String,
     last_name: String,
     id: Uuid,
+    #[sqlx(try_from = "String")]
+    origin: Origin,
     started_at: Time,
 }
 
@@ -236,7 +241,7 @@ pub async fn drivers_of(
         return Ok(Vec::new());
     }
     let stmt = on.sql(
-        "select a.vehicle_id, a.driver_id, d.first_name, d.last_name, a.id, a.started_at \
+        "select a.vehicle_id, a.driver_id, d.first_name, d.last_name, a.id, a.origin, a.started_at \
          from assignment a join driver d on d.id = a.driver_id where ",
     );
     let stmt = match at {
@@ -262,6 +267,7 @@ pub async fn drivers_of(
             first_name: row.first_name,
             last_name: row.last_name,
             assignment_id: row.id,
+            origin: row.origin,
             started_at: row.started_at.into(),
         };
         (row.vehicle_id.into(), driver)

@@ -61,6 +61,24 @@ test("a driver is entered, assigned, taken over by force, unassigned, locked wit
   assert.deepEqual(page.faults, []);
 });
 
+test("a driver's cards are entered, and who drives by card is shown so and not unassigned", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const bus = await fleet.vehicle("Bus 7");
+  const { page } = await signedIn("#/drivers", fleet);
+  await page.getByRole("link", { name: "New driver" }).click();
+  await page.getByLabel("First name").fill("Astrid");
+  await page.getByLabel("Last name").fill("Lind");
+  await page.getByLabel("Cards").fill("01-ab, CD 4");
+  await page.getByRole("button", { name: "Save" }).click();
+  const astrid = detail(page, "Astrid Lind");
+  await astrid.getByText("01-ab, CD 4").waitFor();
+  await bus.at(30.27, -97.74, { attributes: { driverCard: "01AB" } });
+  const held = astrid.getByRole("region", { name: "Vehicles now" }).getByRole("listitem").filter({ hasText: "Bus 7" });
+  await held.getByText("by card").waitFor();
+  assert.equal(await held.getByRole("button").count(), 0);
+  assert.deepEqual(page.faults, []);
+});
+
 test("a driver of nobody is found by licence, masked, is taken over with an empty profile, and given back", async () => {
   const elsewhere = await Fleet.make(stage.server);
   await elsewhere.admin.post("/v1/drivers", { firstName: "Frida", lastName: "Free", phone: "+46 999", lock: false, license: { number: "FREE 1", country: "SE" } });

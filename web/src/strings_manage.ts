@@ -151,6 +151,7 @@ export const manage = {
     noVehicle: "Drives no vehicle now.",
     vehicle: "Vehicle",
     since: (time: string) => `since ${time}`,
+    byCard: "by card",
     assign: "Assign vehicle",
     assignTitle: (name: string) => `Assign a vehicle to ${name}`,
     assignAction: "Assign",

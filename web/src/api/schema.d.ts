@@ -2848,6 +2848,8 @@ export interface components {
             readonly id: components["schemas"]["DriverId"];
             /** @description Family name. */
             readonly lastName: string;
+            /** @description Who made it. */
+            readonly origin: components["schemas"]["AssignmentOrigin"];
             /** @description Since when. */
             readonly startedAt: components["schemas"]["Timestamp"];
         };
@@ -2862,6 +2864,8 @@ export interface components {
             readonly id: components["schemas"]["VehicleId"];
             /** @description Its name. */
             readonly name: string;
+            /** @description Who made it. */
+            readonly origin: components["schemas"]["AssignmentOrigin"];
             readonly plate?: components["schemas"]["Plate"] | null;
             /** @description Since when. */
             readonly startedAt: components["schemas"]["Timestamp"];

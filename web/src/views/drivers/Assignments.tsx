@@ -41,10 +41,10 @@ export function Assignments({ driver, reload }: Props) {
         </header>
         {now.length === 0 && <p class="quiet">{words.noVehicle}</p>}
         <ul class="lines">
-          {now.map(({ startedAt, ...held }) => ({ startedAt, id: held.id, name: heldName(held) })).map(({ id, name, startedAt }) => (
+          {now.map(({ startedAt, origin, ...held }) => ({ startedAt, origin, id: held.id, name: heldName(held) })).map(({ id, name, startedAt, origin }) => (
             <li key={id}>
-              <b>{name}</b> <span class="quiet">{words.since(dayAndTime(startedAt))}</span><span class="grow" />
-              {may("assignDrivers") && <button type="button" aria-label={words.unassignWhich(name)} onClick={() => unassign(id).catch(notice)}>{words.unassign}</button>}
+              <b>{name}</b> <span class="quiet">{words.since(dayAndTime(startedAt))}{origin === "card" && `, ${words.byCard}`}</span><span class="grow" />
+              {may("assignDrivers") && origin === "manual" && <button type="button" aria-label={words.unassignWhich(name)} onClick={() => unassign(id).catch(notice)}>{words.unassign}</button>}
             </li>
           ))}
         </ul>
@@ -96,7 +96,7 @@ function AssignDialog({ driver, reload, onClose }: Props & { readonly onClose: (
         {free.length === 0 ? <p>{words.noVehicles}</p> : (
           <SelectField of="/vehicleId" label={words.vehicle} options={Object.fromEntries(free.map(({ id, name, driver: other }) => [id, other ? `${name} (${driverName(other)})` : name]))} />
         )}
-        {chosen?.driver && <CheckField of="/force" label={words.take(chosen.name, driverName(chosen.driver))} />}
+        {chosen?.driver?.origin === "manual" && <CheckField of="/force" label={words.take(chosen.name, driverName(chosen.driver))} />}
       </Form>
     </Dialog>
   );
