@@ -17,7 +17,7 @@ const MOST_WAITING: usize = 1_000;
 /// Most devices that are no trackers yet and wait to be saved.
 const MOST_PENDING_WAITING: usize = 1_000;
 /// Most bytes kept of what was sent.
-const MOST_RAW_BYTES: usize = 1_024;
+pub const MOST_RAW_BYTES: usize = 1_024;
 /// Most characters kept of a reason.
 const MOST_DETAIL_CHARS: usize = 500;
 

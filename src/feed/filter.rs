@@ -22,14 +22,14 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// Validates the numbers of a request; the error names the member.
+    /// Validates the numbers of a request; the error is about `bbox`.
     pub(super) fn new(asked: &Subscribe, audience: Audience, sees: Sees) -> Result<Self, String> {
         let spec = &asked.filter;
         if let Some([west, south, east, north]) = spec.bbox {
             let longitudes = [west, east].iter().all(|degrees| (-180.0..=180.0).contains(degrees));
             let latitudes = (-90.0..=90.0).contains(&south) && (south..=90.0).contains(&north);
             if !longitudes || !latitudes {
-                return Err("filter.bbox: west, south, east, north in degrees, south not above north".into());
+                return Err("west, south, east, north in degrees, south not above north".into());
             }
         }
         let wants = |topic| asked.topics.contains(&topic);

@@ -7,6 +7,7 @@ pub mod cursor;
 mod deliver;
 mod ending;
 mod filter;
+mod heard;
 mod occupancy;
 mod outlet;
 mod parts;

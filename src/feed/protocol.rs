@@ -1,17 +1,17 @@
 //! The messages of the live feed (`/v1/ws/live`): JSON text frames, in both directions.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 use waypost_actors::model::{GeofenceId, OrganizationId, Timestamp, VehicleId};
 
+use crate::domain::field::FieldError;
 use crate::domain::words::words;
 
 /// The largest message of a client, in bytes.
 pub const MAX_FRAME_BYTES: usize = 64 * 1024;
 
 /// Messages of the client.
-#[derive(Debug, Deserialize)]
-#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[derive(Debug)]
 pub enum Heard {
     /// Signs in with a one-time ticket; the first message of a browser.
     Authenticate {
@@ -31,25 +31,18 @@ pub enum Heard {
 }
 
 /// A requested subscription.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Subscribe {
     /// The client's own name for it, up to 64 characters.
     pub id: String,
     /// Topics to send.
     pub topics: Vec<Topic>,
     /// Which vehicles and geofences.
-    #[serde(default)]
     pub filter: FilterSpec,
     /// Least time between two deltas, in milliseconds, 0 to 60,000.
-    #[serde(default = "one_second")]
     pub min_interval_ms: u64,
     /// Where to continue, from an earlier `event`, `subscribed` or `heartbeat`.
     pub cursor: Option<String>,
-}
-
-const fn one_second() -> u64 {
-    1_000
 }
 
 words!(
@@ -69,8 +62,7 @@ words!(
 );
 
 /// The filter of a subscription. Absent = everything.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Clone, Debug, Default)]
 pub struct FilterSpec {
     /// Only these vehicles.
     pub vehicle_ids: Option<Vec<VehicleId>>,
@@ -154,6 +146,9 @@ pub enum Say<'a> {
         code: &'a str,
         /// The reason, for people.
         detail: &'a str,
+        /// The members that are wrong, as pointers into the message.
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        errors: &'a [FieldError],
     },
 }
 

@@ -16,6 +16,7 @@ use waypost_actors::watch::News;
 
 use super::ending::{Close, Stop, broken, ended, goodbye, not_text, session_over, stopped};
 use super::filter::Filter;
+use super::heard::{self, Unread, told};
 use super::outlet::{EventStream, Inlet, Outlet, Telling};
 use super::parts::Feed;
 use super::protocol::{Heard, Say, Subscribe};
@@ -24,6 +25,7 @@ use super::subscription::Subscription;
 use super::wire;
 use crate::auth::Caller;
 use crate::domain::change::ShownChange;
+use crate::domain::field::FieldError;
 use crate::sessions::{End, Sessions};
 use crate::socket::Broken;
 use crate::socket::{Closed, Frame, Message, Messages, Out};
@@ -104,14 +106,17 @@ pub async fn stream(
 /// Why a subscription is refused, by its code and for people; `None` if it is not.
 #[must_use]
 pub fn refusal(caller: &Caller, asked: &Subscribe) -> Option<(&'static str, String)> {
-    asked_for(caller, asked).err()
+    asked_for(caller, asked).err().map(|(code, error)| (code, told(&[error])))
 }
 
-fn asked_for(caller: &Caller, asked: &Subscribe) -> Result<Filter, (&'static str, String)> {
-    may_subscribe(caller, asked).map_err(|detail| ("forbidden", detail))?;
-    let audience = audience(caller, asked)
-        .ok_or_else(|| ("notFound", "filter.organizationId: no such organization".to_owned()))?;
-    Filter::new(asked, audience, caller.sees()).map_err(|detail| ("invalidSubscription", detail))
+/// What is to be sent, or why that is refused: a code, and the member.
+fn asked_for(caller: &Caller, asked: &Subscribe) -> Result<Filter, (&'static str, FieldError)> {
+    may_subscribe(caller, asked)
+        .map_err(|(pointer, detail)| ("forbidden", FieldError::new(pointer, "forbidden", detail)))?;
+    let nobody = || FieldError::new("/filter/organizationId", "notFound", "no such organization");
+    let audience = audience(caller, asked).ok_or_else(|| ("notFound", nobody()))?;
+    Filter::new(asked, audience, caller.sees())
+        .map_err(|detail| ("invalidSubscription", FieldError::new("/filter/bbox", "range", detail)))
 }
 
 async fn attend(
@@ -189,7 +194,7 @@ impl Socket {
 
     async fn hear(&mut self, message: Option<Result<Message, Broken>>) -> Step {
         match message {
-            Some(Ok(Message::Text(text))) => match serde_json::from_str(&text) {
+            Some(Ok(Message::Text(text))) => match heard::read(&text) {
                 Ok(Heard::Subscribe(asked)) => self.subscribe(&asked).await,
                 Ok(Heard::Unsubscribe { id }) => {
                     self.subscriptions.retain(|subscription| subscription.id != id);
@@ -197,9 +202,13 @@ impl Socket {
                 }
                 Ok(Heard::Ping {}) => self.say(&Say::Pong { server_time: self.feed.live.now() }).await,
                 Ok(Heard::Authenticate { .. }) => {
-                    self.refuse(None, "alreadyAuthenticated", "the socket is signed in already").await
+                    let detail = "the socket is signed in already";
+                    self.refuse(None, "alreadyAuthenticated", detail, &[]).await
                 }
-                Err(error) => Err(Stop::Close(Close(4400, "malformedFrame", error.to_string()))),
+                Err(Unread::Wrong { id, code, errors }) => {
+                    self.refuse(id.as_deref(), code, &told(&errors), &errors).await
+                }
+                Err(Unread::NoJson(detail)) => Err(Stop::Close(Close(4400, "malformedFrame", detail))),
             },
             Some(Ok(Message::Ping(payload))) => self.send(Frame::pong(&payload)).await,
             Some(Ok(Message::Pong)) => Ok(()),
@@ -212,20 +221,16 @@ impl Socket {
 
     async fn subscribe(&mut self, asked: &Subscribe) -> Step {
         let others = self.subscriptions.iter().filter(|known| known.id != asked.id).count();
-        if asked.id.is_empty() || asked.id.len() > 64 {
-            return self.refuse(None, "invalidSubscription", "id: 1 to 64 characters").await;
-        }
-        if asked.min_interval_ms > 60_000 {
-            let detail = "minIntervalMs: 0 to 60000";
-            return self.refuse(Some(&asked.id), "invalidSubscription", detail).await;
-        }
         if others >= self.feed.limits.subscriptions {
             let detail = format!("a socket may have {} subscriptions", self.feed.limits.subscriptions);
-            return self.refuse(Some(&asked.id), "tooManySubscriptions", &detail).await;
+            return self.refuse(Some(&asked.id), "tooManySubscriptions", &detail, &[]).await;
         }
         let filter = match asked_for(&self.caller, asked) {
             Ok(filter) => filter,
-            Err((code, detail)) => return self.refuse(Some(&asked.id), code, &detail).await,
+            Err((code, error)) => {
+                let errors = [error];
+                return self.refuse(Some(&asked.id), code, &told(&errors), &errors).await;
+            }
         };
         self.subscriptions.retain(|known| known.id != asked.id);
         self.begin(asked, filter).await
@@ -264,8 +269,8 @@ impl Socket {
         }
     }
 
-    async fn refuse(&mut self, id: Option<&str>, code: &str, detail: &str) -> Step {
-        self.say(&Say::Error { id, code, detail }).await
+    async fn refuse(&mut self, id: Option<&str>, code: &str, detail: &str, errors: &[FieldError]) -> Step {
+        self.say(&Say::Error { id, code, detail, errors }).await
     }
 
     pub(super) async fn say(&mut self, say: &Say<'_>) -> Step {

@@ -4,6 +4,7 @@ use tokio::time::timeout;
 use waypost_actors::watch::Audience;
 
 use super::ending::{Close, Stop, broken, not_text};
+use super::heard;
 use super::parts::Feed;
 use super::protocol::{Heard, Subscribe, Topic};
 use crate::auth::{Action, Caller};
@@ -27,7 +28,7 @@ pub(super) async fn sign_in(messages: &mut Messages, feed: &Feed) -> Result<Call
     let first = timeout(feed.limits.sign_in_within, first).await;
     let text =
         first.map_err(|_| Stop::Close(Close(4408, "timeout", "no ticket came in time".to_owned())))??;
-    match serde_json::from_str(&text) {
+    match heard::read(&text) {
         Ok(Heard::Authenticate { ticket }) => feed
             .auth
             .tickets
@@ -49,17 +50,17 @@ pub(super) fn audience(caller: &Caller, asked: &Subscribe) -> Option<Audience> {
 
 /// Checks the right to each topic, however the socket was signed in. The error names the topic and the required
 /// right.
-pub(super) fn may_subscribe(caller: &Caller, asked: &Subscribe) -> Result<(), String> {
+pub(super) fn may_subscribe(caller: &Caller, asked: &Subscribe) -> Result<(), (&'static str, String)> {
     let topics = asked.topics.iter().map(|topic| match topic {
-        Topic::Positions => ("topics: positions", Action::ReadLivePositions),
-        Topic::Occupancy => ("topics: occupancy", Action::ReadEvents),
-        Topic::Events => ("topics: events", Action::ReadEvents),
-        Topic::Fuel => ("topics: fuel", Action::ReadFuel),
-        Topic::Changes => ("topics: changes", Action::ReadChanges),
+        Topic::Positions => ("/topics", "positions: ", Action::ReadLivePositions),
+        Topic::Occupancy => ("/topics", "occupancy: ", Action::ReadEvents),
+        Topic::Events => ("/topics", "events: ", Action::ReadEvents),
+        Topic::Fuel => ("/topics", "fuel: ", Action::ReadFuel),
+        Topic::Changes => ("/topics", "changes: ", Action::ReadChanges),
     });
     // A filter by box reveals positions.
-    let bbox = asked.filter.bbox.map(|_| ("filter.bbox", Action::ReadLivePositions));
-    topics
-        .chain(bbox)
-        .try_for_each(|(what, action)| caller.may(action).map_err(|_| format!("{what}: {}", action.needs())))
+    let bbox = asked.filter.bbox.map(|_| ("/filter/bbox", "", Action::ReadLivePositions));
+    topics.chain(bbox).try_for_each(|(pointer, what, action)| {
+        caller.may(action).map_err(|_| (pointer, format!("{what}{}", action.needs())))
+    })
 }

@@ -53,6 +53,12 @@ impl From<OpError> for Problem {
             OpError::Invalid(errors) => Self::new(Code::ValidationFailed)
                 .detail(errors.first().map(|e| format!("{} {}", e.pointer, e.detail)).unwrap_or_default())
                 .errors(errors),
+            // The same whoever has it.
+            OpError::Taken(Taken::UniqueId) => Self::new(Code::UniqueIdTaken).detail(
+                "a tracker of this platform has this unique id. If it may be one of your own, GET /v1/trackers?q={uniqueId} finds it: \
+                 change its vehicleId instead of making it again, or give it another uniqueId. If none of yours is found, compare \
+                 the id with the one on the device, and ask the operator of this server, who can see to it",
+            ),
             OpError::Taken(taken) => Self::new(match taken {
                 Taken::Slug => Code::SlugTaken,
                 Taken::Email => Code::EmailTaken,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, de};
 use serde_json::value::RawValue;
 
 pub use super::item::{BadItem, Item};
+use super::unreadable;
 use super::wire::Text;
 
 /// A message of a client on the socket.
@@ -45,8 +46,8 @@ pub fn frame(text: &str) -> Result<Heard<'_>, BadFrame> {
     {
         return Ok(Heard::Positions(items));
     }
-    let frame: Frame<'_, &RawValue> = serde_json::from_str(text)
-        .map_err(|error| BadFrame(format!("the frame is not a JSON object with a type: {error}")))?;
+    let frame: Frame<'_, &RawValue> = unreadable::read(text.as_bytes())
+        .map_err(|why| BadFrame(format!("the frame is not a JSON object with a type: {why}")))?;
     match (&*frame.kind, frame.items) {
         ("positions", Some(list)) => items(list.get()).map(Heard::Positions),
         ("positions", None) => Err(BadFrame("a positions frame needs items".to_owned())),
@@ -61,7 +62,7 @@ pub fn items(list: &str) -> Result<Vec<Result<Item<'_>, BadItem>>, BadFrame> {
         return Ok(items);
     }
     let raw: Vec<&RawValue> =
-        serde_json::from_str(list).map_err(|error| BadFrame(format!("items is not a list: {error}")))?;
+        unreadable::read(list.as_bytes()).map_err(|why| BadFrame(format!("items is not a list: {why}")))?;
     Ok(raw.into_iter().map(|item| read_item(item.get())).collect())
 }
 
@@ -93,14 +94,9 @@ fn read_item(text: &str) -> Result<Item<'_>, BadItem> {
     struct Numbered {
         seq: Option<i64>,
     }
-    let mut reader = serde_json::Deserializer::from_str(text);
-    serde_path_to_error::deserialize::<_, Item<'_>>(&mut reader).map_err(|error| {
+    unreadable::read(text.as_bytes()).map_err(|why| {
         let seq = serde_json::from_str::<Numbered>(text).ok().and_then(|numbered| numbered.seq);
-        let path = error.path().to_string();
-        let why = error.into_inner().to_string();
-        let why = why.split(" at line ").next().unwrap_or_default();
-        let detail = if path == "." { why.to_owned() } else { format!("{path}: {why}") };
-        BadItem { seq, detail: detail + &spelling_hint(text) }
+        BadItem { seq, ..BadItem::new(why + &spelling_hint(text)) }
     })
 }
 
@@ -149,15 +145,15 @@ mod tests {
         );
         let detail = |index: usize| items[index].as_ref().unwrap_err().detail.clone();
         assert_eq!(items[0].as_ref().unwrap_err().seq, Some(1));
-        assert_eq!(detail(0), "latitude: invalid type: string \"x\", expected f64");
-        assert_eq!(detail(1), "missing field `latitude`");
+        assert_eq!(detail(0), r#"latitude: must be a number, and is string "x""#);
+        assert_eq!(detail(1), "latitude: is required: degrees north, from -90 to 90");
         assert!(items[2].as_ref().unwrap().recorded_at.as_ref().unwrap_err().contains("yesterday"));
         let seconds = items[3].as_ref().unwrap().recorded_at.clone().unwrap_err();
         assert_eq!(
             seconds,
             "recordedAt 1 looks like seconds since 1970; send milliseconds (1000) or an RFC 3339 text"
         );
-        assert!(detail(4).starts_with("invalid type"));
+        assert!(detail(4).starts_with("must be an object with recordedAt"));
     }
 
     #[test]

@@ -189,7 +189,7 @@ impl Intake {
 
     /// Hands the items to their vehicles, in order, and waits until they are applied.
     pub async fn take(&mut self, items: Vec<Result<Item<'_>, BadItem>>) -> Result<Batch, LiveError> {
-        self.learn(items.iter().filter_map(|item| item.as_ref().ok()?.tracker.as_deref())).await?;
+        self.learn(items.iter().filter_map(named)).await?;
         let now = self.live.now();
         let (mut rejected, mut heard) = (Vec::new(), Vec::new());
         let mut report = Vec::with_capacity(items.len());
@@ -199,10 +199,7 @@ impl Intake {
             if let Ok(Item { seq, left_out, .. }) = &mut item {
                 self.told.warnings((index, *seq), std::mem::take(left_out), &mut self.warnings);
             }
-            let (seq, named) = match &item {
-                Ok(item) => (item.seq, item.tracker.as_deref()),
-                Err(bad) => (bad.seq, None),
-            };
+            let (seq, named) = (item.as_ref().map_or_else(|bad| bad.seq, |item| item.seq), named(&item));
             self.keep_pending(named, item.as_ref().ok(), now);
             let tracker = self.tracker(named);
             let whose = tracker.as_ref().ok().map(|tracker| tracker.tracker_id);
@@ -282,15 +279,20 @@ impl Intake {
 
     /// Counts what came by an adapter or protocol, and keeps what was refused of it for people. `raw`: what was sent.
     pub fn note(&self, tally: Tally, rejected: Vec<Rejected>, raw: &[u8]) {
+        self.note_each(tally, rejected, |_| raw);
+    }
+
+    /// Like [`Self::note`], of several messages: `raw` gives what was sent as the item with an index.
+    pub fn note_each<'r>(&self, tally: Tally, rejected: Vec<Rejected>, raw: impl Fn(usize) -> &'r [u8]) {
         let input = self.input;
         let received_at = self.live.now();
         self.log.count(input, Tally { rejected: rejected.len() as u64, ..tally });
-        for Rejected { code, detail, tracker, .. } in rejected {
+        for Rejected { index, code, detail, tracker, .. } in rejected {
             let Some(tracker_id) = tracker else {
                 tracing::info!(input, code, detail, "refused, of a device that is not known");
                 continue;
             };
-            let (id, raw) = (clock::new_id(), raw.to_vec());
+            let (id, raw) = (clock::new_id(), raw(index).to_vec());
             self.log.rejected(NewRejected { id, tracker_id, received_at, input, code, detail, raw });
         }
     }
@@ -365,6 +367,14 @@ impl Intake {
                 Named::Unknown => Err(("unknownTracker", format!("there is no tracker {name:?}"))),
             },
         }
+    }
+}
+
+/// The tracker that an item names, if that can be read.
+fn named<'i>(item: &'i Result<Item<'_>, BadItem>) -> Option<&'i str> {
+    match item {
+        Ok(item) => item.tracker.as_deref(),
+        Err(bad) => bad.tracker.as_deref(),
     }
 }
 

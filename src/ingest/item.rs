@@ -44,6 +44,21 @@ impl<'a> Item<'a> {
 pub struct BadItem {
     /// The client's number, if it could be read.
     pub seq: Option<i64>,
+    /// The tracker it names, if that could be read.
+    pub tracker: Option<String>,
     /// The problem, naming the member.
     pub detail: String,
+}
+
+impl BadItem {
+    /// A problem of an item of which nothing else is known.
+    pub fn new(detail: impl Into<String>) -> Self {
+        Self { seq: None, tracker: None, detail: detail.into() }
+    }
+
+    /// The same, of the tracker that the item names.
+    #[must_use]
+    pub fn of(self, tracker: Option<Cow<'_, str>>) -> Self {
+        Self { tracker: tracker.map(Cow::into_owned), ..self }
+    }
 }

@@ -15,6 +15,7 @@ mod pending;
 pub mod protocol;
 mod sent;
 mod session;
+mod unreadable;
 mod wire;
 
 pub use intake::{Batch, Intake, Rejected};

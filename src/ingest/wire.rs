@@ -11,6 +11,10 @@ use waypost_actors::tracking::Reported;
 use super::item::Item;
 use super::left_out::{LeftOut, read_attributes, unknown_member};
 
+/// What an item is told that lacks one of these.
+const NO_TIME: &str = "recordedAt: is required: an RFC 3339 text, or milliseconds since 1970";
+const NO_LATITUDE: &str = "latitude: is required: degrees north, from -90 to 90";
+const NO_LONGITUDE: &str = "longitude: is required: degrees east, from -180 to 180";
 /// Unknown members of one item that are named at most.
 const MOST_UNKNOWN: usize = 16;
 
@@ -67,7 +71,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Wire<'a> {
         impl<'de> de::Visitor<'de> for Visitor {
             type Value = Wire<'de>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object: an item")
+                f.write_str("an object with recordedAt, latitude and longitude")
             }
             fn visit_map<M: de::MapAccess<'de>>(self, mut members: M) -> Result<Self::Value, M::Error> {
                 let mut wire = Wire::default();
@@ -135,8 +139,7 @@ impl<'de> Wire<'de> {
 
     /// The item, or which member is missing.
     fn into_item<E: de::Error>(self) -> Result<Item<'de>, E> {
-        let missing = de::Error::missing_field;
-        let recorded_at = self.recorded_at.ok_or_else(|| missing("recordedAt"))?.read();
+        let recorded_at = self.recorded_at.ok_or_else(|| E::custom(NO_TIME))?.read();
         let mut left_out: Vec<LeftOut> = self.unknown.iter().map(|name| unknown_member(name)).collect();
         let attributes = self.attributes.and_then(|sent| read_attributes(sent.get(), &mut left_out));
         Ok(Item {
@@ -144,8 +147,8 @@ impl<'de> Wire<'de> {
             tracker: self.tracker_id.or(self.unique_id).map(|Text(name)| name),
             recorded_at,
             reported: Reported {
-                latitude: self.latitude.ok_or_else(|| missing("latitude"))?,
-                longitude: self.longitude.ok_or_else(|| missing("longitude"))?,
+                latitude: self.latitude.ok_or_else(|| E::custom(NO_LATITUDE))?,
+                longitude: self.longitude.ok_or_else(|| E::custom(NO_LONGITUDE))?,
                 speed_kmh: self.speed_kmh,
                 heading_degrees: self.heading_degrees,
                 altitude_meters: self.altitude_meters,

@@ -13,7 +13,7 @@ use crate::matrix::{principals, world};
 use crate::sockets::opened;
 
 /// Everything that a caller is told, from a cursor on, and the cursor at its end.
-async fn told(app: &App, token: &str, query: &str, after: Option<&str>) -> (Vec<Value>, String) {
+pub(crate) async fn told(app: &App, token: &str, query: &str, after: Option<&str>) -> (Vec<Value>, String) {
     let (mut changes, mut after) = (Vec::new(), after.map(str::to_owned));
     loop {
         let cursor = after.as_ref().map(|after| format!("&after={after}")).unwrap_or_default();
@@ -38,7 +38,7 @@ async fn numbered(app: &App, org: &Org) {
 }
 
 /// The routes that give what was changed, alone or in a list, for somebody who names the organization.
-fn routes(change: &Value, organization: bool) -> Vec<String> {
+pub(crate) fn routes(change: &Value, organization: bool) -> Vec<String> {
     let named = change["organizationId"].as_str().filter(|_| organization);
     let named = named.map(|id| format!("&organizationId={id}")).unwrap_or_default();
     let listed = match change["resource"].as_str().unwrap() {
@@ -53,7 +53,7 @@ fn routes(change: &Value, organization: bool) -> Vec<String> {
 }
 
 /// What one of the routes gives to a caller of what was changed.
-async fn given(app: &App, token: &str, routes: &[String], id: &Value) -> Option<Value> {
+pub(crate) async fn given(app: &App, token: &str, routes: &[String], id: &Value) -> Option<Value> {
     for route in routes {
         let answer = app.get(route, token).await;
         if answer.status == 200 {

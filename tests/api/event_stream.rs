@@ -7,14 +7,14 @@ use tokio::net::TcpStream;
 use crate::harness::{ANSWER_WITHIN, App, circle, on_each_engine, text};
 
 /// An open stream.
-struct Stream(Lines<BufReader<TcpStream>>);
+pub(crate) struct Stream(Lines<BufReader<TcpStream>>);
 
 /// An event: its name, its id if it has one, and its data.
-type Heard = (String, Option<String>, Value);
+pub(crate) type Heard = (String, Option<String>, Value);
 
 impl Stream {
     /// Opens a stream; returns its status as well.
-    async fn open(app: &App, query: &str, headers: &[(&str, &str)]) -> (u16, Self) {
+    pub(crate) async fn open(app: &App, query: &str, headers: &[(&str, &str)]) -> (u16, Self) {
         let address = app.url.strip_prefix("http://").unwrap();
         let mut connection = TcpStream::connect(address).await.unwrap();
         let mut request = format!("GET /v1/events/stream?{query} HTTP/1.1\r\nhost: {address}\r\n");
@@ -41,7 +41,7 @@ impl Stream {
         (status, Self(lines))
     }
 
-    async fn of(app: &App, query: &str, token: &str, last_id: &str) -> Self {
+    pub(crate) async fn of(app: &App, query: &str, token: &str, last_id: &str) -> Self {
         let bearer = format!("Bearer {token}");
         let headers =
             [("authorization", bearer.as_str()), ("accept-encoding", "br, gzip"), ("last-event-id", last_id)];
@@ -51,7 +51,7 @@ impl Stream {
     }
 
     /// The next event of one of these names.
-    async fn hear(&mut self, names: &[&str]) -> Heard {
+    pub(crate) async fn hear(&mut self, names: &[&str]) -> Heard {
         let heard = async {
             let (mut name, mut id) = (String::new(), None);
             loop {

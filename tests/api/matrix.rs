@@ -49,7 +49,7 @@ pub(crate) struct Principal {
 /// An organization and one of everything that it owns, by the first word of its path.
 pub(crate) struct World {
     pub(crate) organization: String,
-    owned: BTreeMap<&'static str, String>,
+    pub(crate) owned: BTreeMap<&'static str, String>,
 }
 
 #[test]

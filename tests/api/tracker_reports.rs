@@ -55,11 +55,39 @@ fn what_was_refused_for_good_is_shown_with_its_reason() {
         app.send("POST", &format!("/in/{token}/traccar"), &[], vec![0xff, 0x00]).await.ok(200);
         assert_eq!(reports(&app, &org, &tracker).await["rejected"][0]["raw"], "ff00");
         assert_eq!(app_metric(&app, "rejected", "osmand").await, 5.0);
+        // Nor is what no client would say a heartbeat.
+        for garbage in
+            ["hello there", "%%%&&&===", "\"text\"", "{\"a\":{\"b\":1},\"c\":2}", "[{\"x\":1}]", "[7]"]
+        {
+            send("", garbage).await;
+            let newest = reports(&app, &org, &tracker).await["rejected"][0].clone();
+            assert_eq!(
+                (&newest["code"], &newest["raw"]),
+                (&json!("invalidItem"), &json!(garbage)),
+                "{newest}"
+            );
+        }
+        app.send("POST", &format!("/in/{token}/traccar"), &[], "{\"a\":1}").await.ok(200);
+        assert_eq!(reports(&app, &org, &tracker).await["rejected"][0]["input"], "traccar");
+        let many = reports(&app, &org, &tracker).await["rejected"].as_array().unwrap().len();
+        for heartbeat in ["", "id=phone&timestamp=1777629600", "batt=80"] {
+            send("", heartbeat).await;
+        }
+        assert_eq!(reports(&app, &org, &tracker).await["rejected"].as_array().unwrap().len(), many);
+        // What a gateway says of a tracker is kept with that one, where it cannot be read too.
+        let (_, gateway) = app.system_user(&org.org_admin, &["positions:ingest"]).await;
+        let bearer = format!("Bearer {gateway}");
+        app.send("POST", "/in?id=phone&lat=x&lon=2", &[("authorization", &bearer)], "").await.ok(200);
+        assert_eq!(reports(&app, &org, &tracker).await["rejected"][0]["raw"], "id=phone&lat=x&lon=2");
+        app.send("POST", "/in?id=stranger&lat=x&lon=2", &[("authorization", &bearer)], "").await.ok(200);
+        let found = app.get("/v1/pending-trackers", &org.viewer).await.ok(200);
+        assert_eq!(
+            (&found["data"][0]["uniqueId"], &found["data"][0]["fixes"]),
+            (&json!("stranger"), &json!(0))
+        );
         // What a gateway sends of a tracker that is disabled is no device's that nobody knows.
         let path = format!("/v1/trackers/{tracker}");
         app.put(&path, &org.org_admin, json!({ "uniqueId": "phone", "status": "disabled" })).await.ok(200);
-        let (_, gateway) = app.system_user(&org.org_admin, &["positions:ingest"]).await;
-        let bearer = format!("Bearer {gateway}");
         let query = "/in?id=phone&timestamp=1777629600&lat=1&lon=2";
         app.send("POST", query, &[("authorization", &bearer)], "").await.ok(200);
         assert_eq!(reports(&app, &org, &tracker).await["rejected"][0]["code"], "trackerDisabled");

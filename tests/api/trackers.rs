@@ -29,7 +29,13 @@ fn unique_ids_are_unique_on_the_platform_among_those_not_deleted() {
         let (org, other) = (app.org("fleet").await, app.org("rival").await);
         let body = json!({ "uniqueId": "imei-1" });
         let made = app.post("/v1/trackers", &org.org_admin, body.clone()).await.ok(201);
-        app.post("/v1/trackers", &other.org_admin, body.clone()).await.problem(409, "uniqueIdTaken");
+        let foreign =
+            app.post("/v1/trackers", &other.org_admin, body.clone()).await.problem(409, "uniqueIdTaken");
+        let own = app.post("/v1/trackers", &org.org_admin, body.clone()).await.problem(409, "uniqueIdTaken");
+        // It says what to do, and not whose it is.
+        let told = text(&own["detail"]);
+        assert!(told.contains("GET /v1/trackers?q=") && told.contains("operator"), "{told}");
+        assert_eq!(foreign["detail"], told);
         let with_vehicle = json!({ "name": "x", "tracker": { "uniqueId": "imei-1" } });
         app.post("/v1/vehicles", &other.org_admin, with_vehicle).await.problem(409, "uniqueIdTaken");
         let left = app.get("/v1/vehicles", &other.viewer).await.ok(200);

@@ -57,7 +57,10 @@ async fn frames_that_are_none_close_the_socket_and_name_the_place(store: TestSto
         (r#"{"type":"positions","items":[{"seq":1,"latitude":NaN}]}"#.to_owned(), "line 1 column 50"),
         (positions(json!([first.clone(), unnumbered])), "items/1/seq: a whole number is missing"),
         (positions(json!([first, second])), "items/1/seq: 1 does not follow 1"),
-        (positions(json!([{ "seq": "one" }])), "items/0/seq: seq: invalid type: string \"one\""),
+        (
+            positions(json!([{ "seq": "one" }])),
+            "items/0/seq: seq: must be a whole number, and is string \"one\"",
+        ),
         (positions(json!({ "seq": 1 })), "items is not a list"),
     ] {
         let closed = answer_to(&server, &bus, Message::text(frame.as_str())).await;
@@ -115,11 +118,15 @@ fn wrong_items(now: i64) -> Vec<(Value, &'static str, &'static str)> {
     let mut nowhere = item(0, now, 0.0);
     nowhere["longitude"] = json!(0);
     vec![
-        (with("latitude", json!("north")), "invalidItem", "latitude: invalid type: string \"north\""),
-        (with("latitude", Value::Null), "invalidItem", "latitude"),
-        (with("ignition", json!(1)), "invalidItem", "ignition"),
-        (with("fuel", json!({ "gallons": 3 })), "invalidItem", "fuel"),
-        (without, "invalidItem", "missing field `longitude`"),
+        (
+            with("latitude", json!("north")),
+            "invalidItem",
+            "latitude: must be a number, and is string \"north\"",
+        ),
+        (with("latitude", Value::Null), "invalidItem", "latitude: must be a number, and is null"),
+        (with("ignition", json!(1)), "invalidItem", "ignition: must be true or false, and is integer `1`"),
+        (with("fuel", json!({ "gallons": 3 })), "invalidItem", "fuel.gallons: unknown field `gallons`"),
+        (without, "invalidItem", "longitude: is required: degrees east"),
         (with("latitude", json!(91)), "coordinatesOutOfRange", "within -90..90"),
         (with("longitude", json!(-180.5)), "coordinatesOutOfRange", "within -180..180"),
         (nowhere, "nullIsland", "0,0"),

@@ -188,19 +188,37 @@ async fn what_is_no_subscription_is_refused(store: TestStore) {
         assert_eq!(error["code"], code, "{error}");
         assert!(error["detail"].as_str().unwrap().contains(part), "{error}");
     }
-    begin(&mut wire, &subscribe("still works")).await;
-    for (frame, part) in [
-        ("{", "line 1"),
-        (r#"{"type":"dance"}"#, "dance"),
-        (r#"{"type":"subscribe","id":"a","topics":["gossip"]}"#, "gossip"),
-        (r#"{"type":"subscribe","id":"a","topics":[],"filter":{"vehicles":[]}}"#, "vehicles"),
+    for (frame, code, pointer, detail) in [
+        (r#"{"type":"dance"}"#, "invalidMessage", "/type", "type: must be one of authenticate,"),
+        (r#"{"topics":["events"]}"#, "invalidMessage", "/type", "type: is required"),
+        ("[]", "invalidMessage", "", "the message must be an object"),
+        (
+            r#"{"type":"subscribe","id":"a","topics":["gossip"]}"#,
+            "invalidSubscription",
+            "/topics",
+            "topics: must be a list of topics: [0] must be one of positions,",
+        ),
+        (
+            r#"{"type":"subscribe","id":"a","topics":[],"filter":{"vehicles":[]}}"#,
+            "invalidSubscription",
+            "/filter/vehicles",
+            "filter.vehicles: is not known; did you mean vehicleIds?",
+        ),
     ] {
-        let mut wire = Wire::feed(&server, &fleet.dispatcher).await;
         wire.text(frame).await;
-        let closed = wire.closed().await;
-        assert_eq!((closed.code, closed.word.as_str()), (4400, "malformedFrame"));
-        assert!(closed.detail.contains(part), "{frame}: {}", closed.detail);
+        let error = wire.hear("error").await;
+        assert_eq!(
+            (&error["code"], &error["errors"][0]["pointer"]),
+            (&json!(code), &json!(pointer)),
+            "{error}"
+        );
+        assert!(error["detail"].as_str().unwrap().contains(detail), "{frame}: {error}");
     }
+    begin(&mut wire, &subscribe("still works")).await;
+    wire.text("{").await;
+    let closed = wire.closed().await;
+    assert_eq!((closed.code, closed.word.as_str()), (4400, "malformedFrame"));
+    assert!(closed.detail.contains("line 1"), "{}", closed.detail);
     let mut wire = Wire::feed(&server, &fleet.dispatcher).await;
     wire.text(&" ".repeat(70_000)).await;
     assert_eq!(wire.closed().await.code, 4413);

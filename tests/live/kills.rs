@@ -19,7 +19,7 @@ for_each_engine!(
 );
 
 /// How often the server is killed: `WAYPOST_TEST_KILLS`, or three times.
-fn kills() -> usize {
+pub(crate) fn kills() -> usize {
     std::env::var("WAYPOST_TEST_KILLS")
         .map_or(3, |text| text.parse().expect("WAYPOST_TEST_KILLS is a number"))
 }

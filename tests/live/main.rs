@@ -13,6 +13,7 @@ mod doctor;
 mod export;
 mod feed;
 mod flood;
+mod followers;
 mod fuel;
 mod fuel_log;
 #[path = "../../actors/examples/fuel_benchmark/input.rs"]

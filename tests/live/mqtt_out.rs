@@ -19,6 +19,7 @@ for_each_engine!(
     a_home_assistant_is_told_of_each_vehicle_and_of_what_becomes_of_it,
     a_broker_that_hangs_disturbs_nobody_and_gets_the_newest,
     killed_in_the_middle_nothing_is_missing,
+    nothing_of_another_organization_is_published,
     for_an_organization_that_does_not_exist_nothing_is_tried,
 );
 
@@ -362,5 +363,26 @@ async fn for_an_organization_that_does_not_exist_nothing_is_tried(store: TestSto
     let server = start(&store, &[&missing, &own]).await;
     connected(&server, 1).await;
     assert_eq!(server.context.mqtt_out.brokers.get(), 1, "the other one stays shut until the next start");
+    server.stop().await;
+}
+
+async fn nothing_of_another_organization_is_published(store: TestStore) {
+    let Some(mosquitto) = Mosquitto::own() else { return };
+    let furnished = furnish(&store, &["one"]).await;
+    let setting = furnished.setting(&mosquitto, &mosquitto.address(), "publish=waypost&event=*");
+    let subscribed = mosquitto.subscribe("all", "#");
+    let server = start(&store, &[&setting]).await;
+    connected(&server, 1).await;
+    let other = server.fleet("other").await;
+    let bus = other.bus("two").await;
+    other.fence("Yard").await;
+    bus.cross(&server, 1, 4).await;
+    // Behind all that in the log.
+    let fence = furnished.fleet(&server).await.fence("Last").await;
+    eventually(DEADLINE, async || subscribed.heard().iter().any(|heard| heard.payload.contains(&fence)))
+        .await;
+    let root = format!("waypost/{}/", furnished.organization);
+    let is_own = |heard: &Heard| heard.topic.starts_with(&root) && !heard.payload.contains(&other.id);
+    assert!(subscribed.heard().iter().all(is_own), "{:?}", subscribed.heard());
     server.stop().await;
 }

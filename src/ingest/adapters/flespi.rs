@@ -11,7 +11,7 @@ use waypost_actors::tracking::Reported;
 
 use super::adapter::Adapter;
 use super::carried::{in_a_row, note_others};
-use super::parsed::{Message, Parsed, Request, Words, bad};
+use super::parsed::{Message, Parsed, Request, Words};
 use super::shape::Shape;
 use super::{instant, json};
 use crate::ingest::decode::{BadFrame, BadItem, Item};
@@ -113,7 +113,7 @@ fn carried(sent: &Map<String, Value>) -> NewAttributes {
 
 fn message(sent: &str) -> Result<Message<'static>, BadItem> {
     let all = sent;
-    let sent: Sent = serde_json::from_str(all).map_err(|error| bad(error.to_string()))?;
+    let sent: Sent = json::read_one(all)?;
     let tracker = sent.ident.map(Cow::Owned);
     let (Some(latitude), Some(longitude)) = (sent.latitude, sent.longitude) else {
         return Ok(Message::Contact(tracker));

@@ -9,7 +9,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::parsed::MOST_MESSAGES;
-use crate::ingest::decode::BadFrame;
+use crate::ingest::decode::{BadFrame, BadItem};
+use crate::ingest::unreadable;
 
 /// A finite number, or a text of one.
 pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
@@ -69,5 +70,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for List<'a> {
 
 /// Reads a whole body.
 pub(super) fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, BadFrame> {
-    serde_json::from_slice(body).map_err(|error| BadFrame(format!("the body cannot be read: {error}")))
+    unreadable::read(body).map_err(|why| BadFrame(format!("the body cannot be read: {why}")))
+}
+
+/// Reads one message of a body.
+pub(super) fn read_one<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, BadItem> {
+    unreadable::read(text.as_bytes()).map_err(BadItem::new)
 }

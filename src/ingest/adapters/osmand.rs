@@ -13,7 +13,7 @@ use waypost_actors::tracking::Reported;
 use super::adapter::Adapter;
 use super::carried::{alarm, percent_of_level, plain};
 use super::fields::Fields;
-use super::parsed::{Message, Parsed, Request, Words, bad};
+use super::parsed::{Message, Parsed, Request, Words};
 use super::units::{KMH_PER_KNOT, KMH_PER_METER_PER_SECOND, accuracy_meters};
 use super::{instant, json};
 use crate::domain::tracker::SpeedUnit;
@@ -108,7 +108,7 @@ fn of_one(fields: &Fields<'_>, request: &Request) -> Parsed<'static> {
 }
 
 fn of_text(object: &str, request: &Request) -> Result<Message<'static>, BadItem> {
-    let object: Map<String, Value> = serde_json::from_str(object).map_err(|error| bad(error.to_string()))?;
+    let object: Map<String, Value> = json::read_one(object)?;
     of_fields(&Fields::of_object(&object), request)
 }
 
@@ -118,7 +118,12 @@ fn of_fields(fields: &Fields<'_>, request: &Request) -> Result<Message<'static>,
     if !is_fix {
         return Ok(Message::Contact(name));
     }
-    let Some((latitude, longitude)) = place(fields)? else { return Ok(Message::Contact(name)) };
+    let Some((latitude, longitude)) = place(fields).map_err(|bad| bad.of(name.clone()))? else {
+        // A heartbeat says something that is known; a request that says nothing is one too.
+        let is_heartbeat = fields.is_silent() || fields.has(&READ).is_some();
+        let unknown = "nothing of it is known: a report has lat, lon and timestamp, a heartbeat an id";
+        return is_heartbeat.then_some(Message::Contact(name)).ok_or_else(|| BadItem::new(unknown));
+    };
     let recorded_at = match fields.get(&["timestamp", "tst", "time"]) {
         Some(time) => instant::text(time),
         None => Ok(request.received_at),
@@ -160,12 +165,14 @@ fn carried(fields: &Fields<'_>) -> NewAttributes {
 /// Latitude and longitude; `None` if there is no word of them.
 fn place(fields: &Fields<'_>) -> Result<Option<(f64, f64)>, BadItem> {
     let both = match fields.get(&["location"]) {
-        Some(both) => both.split_once(',').ok_or_else(|| bad("location is not like 60.0,30.0"))?,
+        Some(both) => both.split_once(',').ok_or_else(|| BadItem::new("location is not like 60.0,30.0"))?,
         None => match (fields.get(&["lat"]), fields.get(&["lon"])) {
             (None, None) => {
                 return match fields.has(&OTHER_POSITIONS) {
                     None => Ok(None),
-                    Some(name) => Err(bad(format!("{name} cannot be read: send numbers as lat and lon"))),
+                    Some(name) => {
+                        Err(BadItem::new(format!("{name} cannot be read: send numbers as lat and lon")))
+                    }
                 };
             }
             (latitude, longitude) => (latitude.unwrap_or_default(), longitude.unwrap_or_default()),
@@ -173,7 +180,7 @@ fn place(fields: &Fields<'_>) -> Result<Option<(f64, f64)>, BadItem> {
     };
     let number = |name: &str, sent: &str| {
         let number: Option<f64> = sent.trim().parse().ok();
-        number.ok_or_else(|| bad(format!("{name} is {sent:?} and no number")))
+        number.ok_or_else(|| BadItem::new(format!("{name} is {sent:?} and no number")))
     };
     Ok(Some((number("lat", both.0)?, number("lon", both.1)?)))
 }
@@ -230,7 +237,7 @@ fn of_client_9(sent: Client9) -> Result<Message<'static>, BadItem> {
     let tracker = sent.device_id.map(Cow::Owned);
     let Some(coordinates) = sent.location.coords else { return Ok(Message::Contact(tracker)) };
     let (Some(latitude), Some(longitude)) = (coordinates.latitude, coordinates.longitude) else {
-        return Err(bad("location.coords lacks latitude or longitude"));
+        return Err(BadItem::new("location.coords lacks latitude or longitude").of(tracker));
     };
     let reported = Reported {
         latitude,

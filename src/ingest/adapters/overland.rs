@@ -9,7 +9,7 @@ use waypost_actors::tracking::Reported;
 
 use super::adapter::Adapter;
 use super::carried::percent_of_level;
-use super::parsed::{Message, Parsed, Request, Words, bad};
+use super::parsed::{Message, Parsed, Request, Words};
 use super::shape::Shape;
 use super::units::{KMH_PER_METER_PER_SECOND, accuracy_meters};
 use super::{instant, json};
@@ -79,7 +79,7 @@ fn parse(request: &Request) -> Result<Parsed<'_>, BadFrame> {
 }
 
 fn message(feature: &str) -> Result<Message<'static>, BadItem> {
-    let feature: Feature = serde_json::from_str(feature).map_err(|error| bad(error.to_string()))?;
+    let feature: Feature = json::read_one(feature)?;
     let sent = feature.properties;
     let tracker = sent.device_id.map(Cow::Owned);
     if sent.action.is_some() || sent.kind.as_deref() == Some("trip") {
@@ -88,7 +88,7 @@ fn message(feature: &str) -> Result<Message<'static>, BadItem> {
     let coordinates = feature.geometry.map(|geometry| geometry.coordinates).unwrap_or_default();
     let number = |index: usize| coordinates.get(index).and_then(Value::as_f64);
     let (Some(longitude), Some(latitude)) = (number(0), number(1)) else {
-        return Err(bad("geometry.coordinates are not two numbers"));
+        return Err(BadItem::new("geometry.coordinates are not two numbers").of(tracker));
     };
     let reported = Reported {
         latitude,

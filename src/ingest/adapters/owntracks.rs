@@ -9,7 +9,7 @@ use waypost_actors::tracking::Reported;
 
 use super::adapter::Adapter;
 use super::fields::Fields;
-use super::parsed::{Message, Parsed, Request, Words, bad};
+use super::parsed::{Message, Parsed, Request, Words};
 use super::shape::Shape;
 use super::units::accuracy_meters;
 use super::{instant, json};
@@ -92,12 +92,13 @@ fn message<'a>(request: &'a Request, sent: Sent<'_>) -> Result<Message<'a>, BadI
     match &*sent.kind {
         "location" => {}
         "encrypted" => {
-            return Err(bad("encrypted: switch the secret off in the app, https keeps it private"));
+            return Err(BadItem::new("encrypted: switch the secret off in the app, https keeps it private")
+                .of(tracker));
         }
         _ => return Ok(Message::Contact(tracker)),
     }
     let (Some(latitude), Some(longitude)) = (sent.lat, sent.lon) else {
-        return Err(bad("lat or lon is missing or no number"));
+        return Err(BadItem::new("lat or lon is missing or no number").of(tracker));
     };
     let reported = Reported {
         latitude,

@@ -7,9 +7,8 @@ use waypost_actors::model::Timestamp;
 
 use crate::domain::tracker::SpeedUnit;
 use crate::ingest::decode::{BadItem, Item};
+use crate::report_log::MOST_RAW_BYTES;
 
-/// Most bytes kept of a request.
-const MOST_RAW_BYTES: usize = 1024;
 /// Fields that are credentials.
 const SECRETS: [&str; 2] = ["token", "pass"];
 
@@ -145,11 +144,6 @@ fn without_secrets(fields: &[u8]) -> Vec<u8> {
 
 fn find(within: &[u8], wanted: &[u8]) -> bool {
     within.windows(wanted.len()).any(|window| window == wanted)
-}
-
-/// An item that cannot be read.
-pub(super) fn bad(detail: impl Into<String>) -> BadItem {
-    BadItem { seq: None, detail: detail.into() }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use waypost_actors::tracking::Reported;
 
 use super::adapter::Adapter;
 use super::carried::{alarm, in_a_row, note_others};
-use super::parsed::{Message, Parsed, Request, Words, bad};
+use super::parsed::{Message, Parsed, Request, Words};
 use super::shape::Shape;
 use super::units::{KMH_PER_KNOT, accuracy_meters};
 use super::{instant, json};
@@ -134,11 +134,14 @@ fn parse(request: &Request) -> Result<Parsed<'_>, BadFrame> {
 }
 
 fn message(sent: Forwarded) -> Result<Message<'static>, BadItem> {
+    if sent.device.is_none() && sent.position.is_none() {
+        return Err(BadItem::new("there is neither position nor device"));
+    }
     let tracker = sent.device.and_then(|device| device.unique_id).map(Cow::Owned);
     let is_fix = |position: &Position| position.valid != Some(false) && position.outdated != Some(true);
     let Some(position) = sent.position.filter(is_fix) else { return Ok(Message::Contact(tracker)) };
     let (Some(latitude), Some(longitude)) = (position.latitude, position.longitude) else {
-        return Err(bad("position lacks latitude or longitude"));
+        return Err(BadItem::new("position lacks latitude or longitude").of(tracker));
     };
     let said = Said(&position.attributes);
     let (level, carried) = (said.number("fuelLevel"), said.carried());

@@ -7,7 +7,7 @@ use waypost_actors::tracking::Reported;
 use super::adapter::Adapter;
 use super::fields::Fields;
 use super::instant;
-use super::parsed::{Message, Parsed, Request, Words, bad};
+use super::parsed::{Message, Parsed, Request, Words};
 use super::shape::Shape;
 use super::units::{KMH_PER_METER_PER_SECOND, accuracy_meters};
 use crate::ingest::decode::{BadFrame, BadItem, Item};
@@ -36,7 +36,7 @@ fn parse(request: &Request) -> Result<Parsed<'_>, BadFrame> {
     Ok(Parsed::one(match fields.get(&["action"]) {
         Some("addpos") => message(&fields),
         Some("auth" | "addtrack") => Ok(Message::Contact(None)),
-        other => Err(bad(format!(
+        other => Err(BadItem::new(format!(
             "action is {:?}, and neither auth nor addtrack nor addpos",
             other.unwrap_or_default()
         ))),
@@ -45,7 +45,7 @@ fn parse(request: &Request) -> Result<Parsed<'_>, BadFrame> {
 
 fn message(fields: &Fields<'_>) -> Result<Message<'static>, BadItem> {
     let (Some(latitude), Some(longitude)) = (fields.number(&["lat"]), fields.number(&["lon"])) else {
-        return Err(bad("lat or lon is missing or no number"));
+        return Err(BadItem::new("lat or lon is missing or no number"));
     };
     let reported = Reported {
         latitude,

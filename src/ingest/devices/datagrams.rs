@@ -81,7 +81,7 @@ async fn stored(gate: &Gate, tracker: Arc<TrackerCredential>, datagram: &Datagra
     intake.hear(&[None]).await?;
     let (counts, rejected) = intake.take(datagram.items.clone()).await?.committed().await?;
     let tally = Tally { stored: counts.stored, duplicates: counts.duplicates, ..Tally::default() };
-    intake.note(tally, rejected, &[]);
+    intake.note(tally, rejected, &datagram.raw);
     Ok(())
 }
 

@@ -96,7 +96,7 @@ impl Gt06 {
     /// `None` without a fix.
     fn position(&self, kind: u8, content: &[u8]) -> Option<Result<Item<'static>, BadItem>> {
         let Some(fix) = content.first_chunk::<18>() else {
-            return Some(Err(BadItem { seq: None, detail: "the position is cut short".to_owned() }));
+            return Some(Err(BadItem::new("the position is cut short")));
         };
         let flags = u16::from_be_bytes([fix[16], fix[17]]);
         let has = |bit: u16| flags & (1 << bit) != 0;

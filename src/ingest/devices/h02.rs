@@ -68,7 +68,7 @@ fn text_message(text: &str, now: Timestamp) -> Message {
         device: name(id),
         items: if kind.starts_with('V') { text_position(rest).into_iter().collect() } else { Vec::new() },
         answer: answer.into_bytes(),
-        is_damaged: false,
+        ..Message::default()
     }
 }
 
@@ -92,12 +92,12 @@ fn text_position(fields: &[&str]) -> Option<Result<Item<'static>, BadItem>> {
     }
     let after = &fields[found + 7..];
     let Some(date_at) = after.iter().skip(1).take(2).position(|field| six_digits(field).is_some()) else {
-        return Some(Err(bad("the date is missing")));
+        return Some(Err(BadItem::new("the date is missing")));
     };
     let (Some(latitude), Some(longitude)) =
         (degrees(latitude, *north == "S"), degrees(longitude, *east == "W"))
     else {
-        return Some(Err(bad("the coordinates cannot be read")));
+        return Some(Err(BadItem::new("the coordinates cannot be read")));
     };
     let (Some(time), Some(date)) = (six_digits(time), six_digits(after[date_at + 1])) else { return None };
     let status = after.get(date_at + 2).filter(|field| field.len() == 8);
@@ -116,10 +116,6 @@ fn reported(place: (f64, f64), knots: Option<f64>, heading: Option<f64>, status:
         ignition: status.map(|status| status & (1 << IGNITION_BIT) != 0),
         ..Reported::default()
     }
-}
-
-fn bad(detail: &str) -> BadItem {
-    BadItem { seq: None, detail: detail.to_owned() }
 }
 
 /// A number without sign or exponent.

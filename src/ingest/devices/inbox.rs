@@ -3,6 +3,7 @@
 use waypost_actors::model::Timestamp;
 
 use super::message::{Dialect, Message, Step};
+use crate::report_log::MOST_RAW_BYTES;
 
 /// Bytes that belong to no message before the connection is given up: a device sends a message now and then.
 const GARBAGE: usize = 4_096;
@@ -73,8 +74,12 @@ impl Inbox {
                         return Err(Broken);
                     }
                 }
-                Step::Message(length, message) => {
-                    self.done += length.clamp(1, rest.len());
+                Step::Message(length, mut message) => {
+                    let length = length.clamp(1, rest.len());
+                    if !message.items.is_empty() {
+                        message.raw = rest[..length.min(MOST_RAW_BYTES)].to_vec();
+                    }
+                    self.done += length;
                     self.skipped = 0;
                     return Ok(Some(message));
                 }

@@ -19,6 +19,8 @@ pub(super) struct Message {
     pub(super) answer: Vec<u8>,
     /// Whether the message was damaged on its way: nothing of it was read, and the answer asks for it again.
     pub(super) is_damaged: bool,
+    /// The beginning of its bytes, where it has positions: kept with those that are refused for good.
+    pub(super) raw: Vec<u8>,
 }
 
 /// What the bytes at the front of a buffer are.

@@ -66,7 +66,7 @@ fn message(text: &str) -> Option<Message> {
         _ => return None,
     };
     let items = if class == "+ACK" { Vec::new() } else { positions(kind, &fields) };
-    Some(Message { device: Some(device), items, answer: answer.into_bytes(), is_damaged: false })
+    Some(Message { device: Some(device), items, answer: answer.into_bytes(), ..Message::default() })
 }
 
 fn positions(kind: &str, fields: &[&str]) -> Vec<Result<Item<'static>, BadItem>> {

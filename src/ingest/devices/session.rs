@@ -147,8 +147,11 @@ impl Session {
         messages: Vec<Message>,
     ) -> Result<(), Over> {
         let (mut items, mut answers) = (Vec::new(), Vec::new());
+        // Where the items of each message end, and its bytes.
+        let mut raw = Vec::new();
         for message in messages {
             items.extend(message.items);
+            raw.push((items.len(), message.raw));
             answers.extend(message.answer);
         }
         let mut tally = Tally::default();
@@ -162,7 +165,10 @@ impl Session {
             (counts, rejected) = self.store(open, items).await?;
             (tally.stored, tally.duplicates) = (counts.stored, counts.duplicates);
         }
-        self.intake.note(tally, rejected, &[]);
+        self.intake.note_each(tally, rejected, |index| {
+            let message = raw.get(raw.partition_point(|(end, _)| *end <= index));
+            message.map_or(&[][..], |(_, bytes)| bytes)
+        });
         if !answers.is_empty() {
             let written = timeout(WRITTEN_WITHIN, self.stream.write_all(&answers)).await;
             written.map_err(|_| Over)?.map_err(|_| Over)?;

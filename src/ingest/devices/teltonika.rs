@@ -187,6 +187,8 @@ pub(super) struct Datagram {
     pub(super) device: String,
     /// Its positions.
     pub(super) items: Vec<Result<Item<'static>, BadItem>>,
+    /// Its bytes.
+    pub(super) raw: Vec<u8>,
     ids: DatagramIds,
     records: u8,
 }
@@ -207,6 +209,7 @@ pub(super) fn datagram(bytes: &[u8]) -> Option<Datagram> {
     Some(Datagram {
         device: name(&view.imei())?,
         items: items(view.packet()),
+        raw: bytes.to_vec(),
         ids: view.ids(),
         records: u8::try_from(view.packet().records().len()).ok()?,
     })

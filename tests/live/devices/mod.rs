@@ -21,6 +21,7 @@ use crate::tracker::Stuck;
 
 for_each_engine!(
     each_protocol_reports_its_fix_and_is_answered_once_that_is_stored,
+    what_is_refused_of_a_device_is_kept_with_its_bytes,
     whoever_may_not_report_is_told_the_same_and_not_at_once,
     a_device_has_one_connection_and_only_as_long_as_it_may_report,
     while_the_store_is_away_nothing_is_answered_and_nothing_lost,
@@ -171,6 +172,30 @@ async fn each_protocol_reports_its_fix_and_is_answered_once_that_is_stored(store
     wire.write_all(&queclink(NAMES[3], start, "0F4C")).await.unwrap();
     assert_eq!(heard(&mut wire, 11).await, b"+SACK:0F4C$");
     assert_eq!(yard.positions(3).await[0]["longitude"], -97.74);
+    yard.server.stop().await;
+}
+
+async fn what_is_refused_of_a_device_is_kept_with_its_bytes(store: TestStore) {
+    let yard = Yard::open(&store, |_| {}).await;
+    let start = yard.start();
+    let gone = format!("/v1/vehicles/{}", yard.vehicles[0]);
+    assert_eq!(yard.server.send("DELETE", &gone, &yard.admin, "").await.status, 204);
+    // Two messages at once, each with its own bytes.
+    let (one, two) = (teltonika(&[start]), teltonika(&[start + 1_000, start + 2_000]));
+    let mut wire = yard.connect(0).await;
+    wire.write_all(&[greeting(NAMES[0]), one.clone(), two.clone()].concat()).await.unwrap();
+    assert_eq!(heard(&mut wire, 9).await, [1, 0, 0, 0, 1, 0, 0, 0, 2]);
+    let by_datagram = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let third = datagram(NAMES[0], &[start + 3_000]);
+    by_datagram.send_to(&third, yard.address(0)).await.unwrap();
+    timeout(DEADLINE, by_datagram.recv_from(&mut [0; 16])).await.unwrap().unwrap();
+    let path = format!("/v1/trackers/{}/reports", yard.trackers[0]);
+    let told = yard.server.get(&path, &yard.admin).await.ok(200);
+    let told = told["rejected"].as_array().unwrap();
+    let raw: Vec<String> = told.iter().map(|report| text(&report["raw"])).collect();
+    let written = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    assert_eq!(raw, [&third, &two, &two, &one].map(|bytes| written(bytes)), "{told:?}");
+    assert!(told.iter().all(|report| report["code"] == "notInstalled"), "{told:?}");
     yard.server.stop().await;
 }
 
