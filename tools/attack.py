@@ -3,7 +3,8 @@
 
 Each attack runs for some seconds from one attacker, then from sixteen at once: bombs (bodies that unpack to 1 GiB),
 bodies and heads that never end, of one address and of 600 for each attacker, large bodies under an Idempotency-Key,
-JSON that unpacks to sixteen megabytes of objects. Beside it a tracker reports and /healthz is asked. Python 3 alone,
+JSON that unpacks to sixteen megabytes of objects, reports of devices that unpack to four megabytes of objects and of
+names. Beside it a tracker reports and /healthz is asked. Python 3 alone,
 Linux, loopback only.
 
     tools/attack.py --binary target/release/waypost
@@ -242,7 +243,7 @@ def between(pairs, start, end):
     return [took for began, took in pairs if start <= began < end]
 
 
-def attacks(viewer, writer):
+def attacks(viewer, writer, device):
     objects = b'[{"":0}' + b',{"":0}' * ((16 << 20) // 7 - 2) + b"]"
     packed = gzip.compress(objects, 9)
     collection = b'{"type":"FeatureCollection","features":' + objects[: (15 << 20)]
@@ -262,6 +263,12 @@ def attacks(viewer, writer):
     yield "full, many addresses, held", holding(full, 600, 600)
     yield "heads, many addresses, held", holding(b"GET / HTTP/1.1\r\nHost: w\r\nX: ", 600, 600)
     yield "16 MiB under a key", holding(large, 70)
+    nested = b'[{"ident":"imei-2","position.latitude":' + objects[: (4 << 20) - 100]
+    nested = gzip.compress(nested[: nested.rindex(b",")] + b"]}]", 9)
+    fields = gzip.compress(b"token=&" + b"a&" * ((2 << 20) - 10), 9)
+    report = "/in/" + device
+    yield "objects, device", posting(report, nested, {"Content-Encoding": "gzip"})
+    yield "fields, device", posting(report, fields, {"Content-Encoding": "gzip"})
     yield "objects, viewer", posting("/v1/geofences/import", packed, {"Content-Encoding": "gzip"}, viewer)
     yield "objects, may import", posting("/v1/geofences/import", collection, {"Content-Encoding": "gzip"}, writer)
 
@@ -295,8 +302,7 @@ def run(server, options):
     status, organization = send(port, "POST", "/v1/organizations", root, made)
     assert status == 201, organization
     send(port, "PUT", "/v1/organizations/activate/" + organization["id"], root, {})
-    bus = {"name": "Bus", "organizationId": organization["id"], "tracker": {"uniqueId": "imei-1"}}
-    token = send(port, "POST", "/v1/vehicles", root, bus)[1]["tracker"]["token"]
+    token, device = (vehicle(port, root, organization["id"], name) for name in ("imei-1", "imei-2"))
     viewer = person(server, root, organization["id"], "viewer")
     writer = person(server, root, organization["id"], "dispatcher")
     tracker, health = Tracker(port, token, options.tracker_pause_ms / 1000), Health(port)
@@ -307,11 +313,17 @@ def run(server, options):
     print(f"{'attack':27} {'at once':>7} {'acks':>5} {'p99 ms':>7} {'worst':>7} {'healthz':>8} {'MiB +':>6}  answers")
     is_good = True
     for count in (1, options.attackers):
-        for name, attack in attacks(viewer, writer):
+        for name, attack in attacks(viewer, writer, device):
             if options.only in name:
                 is_good &= told(server, tracker, health, before, options, name, attack, count)
     tracker.is_over = health.is_over = True
     return 0 if is_good else 1
+
+
+def vehicle(port, root, organization, unique_id):
+    """The token of a new vehicle's tracker."""
+    bus = {"name": unique_id, "organizationId": organization, "tracker": {"uniqueId": unique_id}}
+    return send(port, "POST", "/v1/vehicles", root, bus)[1]["tracker"]["token"]
 
 
 def told(server, tracker, health, before, options, name, attack, count):

@@ -2,6 +2,7 @@
 //! its message names the place.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, de};
@@ -102,7 +103,7 @@ fn read_item(text: &str) -> Result<Item<'_>, BadItem> {
 
 /// A hint for an item with a member that is not in camelCase.
 fn spelling_hint(item: &str) -> String {
-    let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(item).unwrap_or_default();
+    let members: BTreeMap<String, de::IgnoredAny> = serde_json::from_str(item).unwrap_or_default();
     members
         .keys()
         .find(|name| name.contains('_'))

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use waypost_actors::model::{AttributeProblem, AttributeValue, Attributes, NewAttributes};
 
@@ -108,15 +108,16 @@ pub(super) fn read_attributes(sent: &str, left_out: &mut Vec<LeftOut>) -> Option
     let mut leave_out = |member: String, detail: String| {
         left_out.push(LeftOut { code: "invalidAttribute", member, detail });
     };
-    let Ok(members) = serde_json::from_str::<BTreeMap<String, Value>>(sent) else {
+    // A member is read by itself: what is no attribute is not built.
+    let Ok(members) = serde_json::from_str::<BTreeMap<String, &RawValue>>(sent) else {
         leave_out("attributes".to_owned(), "attributes is no object of names and values".to_owned());
         return None;
     };
     let mut new = NewAttributes::default();
     for (name, value) in members {
-        let value = match value {
-            Value::Null => continue,
-            value => serde_json::from_value::<AttributeValue>(value).map_err(|_| AttributeProblem::Value),
+        let value = match value.get() {
+            "null" => continue,
+            value => serde_json::from_str::<AttributeValue>(value).map_err(|_| AttributeProblem::Value),
         };
         if let Err(problem) = value.and_then(|value| new.put(&name, value)) {
             let member: String = name.chars().take(TOLD_CHARS).collect();

@@ -25,6 +25,9 @@ const MORE_MEMORY: u64 = 96 << 20;
 /// The size that the bombs unpack to: more than any route takes.
 const UNPACKED: usize = 20 << 20;
 
+/// Most bytes of a body that is as large as its route takes.
+const MOST_SENT: usize = 4 << 20;
+
 type BodyOf = Box<dyn Fn(&Route) -> Vec<u8>>;
 
 /// What is wrong with a request, and the answer of a route that reads a body.
@@ -36,6 +39,47 @@ struct Abuse {
     answers: &'static [Code],
 }
 
+fn abuse(
+    name: &'static str,
+    headers: &[(&'static str, &str)],
+    body: Vec<u8>,
+    query: &str,
+    answers: &'static [Code],
+) -> Abuse {
+    Abuse {
+        name,
+        headers: headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
+        body: Box::new(move |_| body.clone()),
+        query: query.to_owned(),
+        answers,
+    }
+}
+
+/// Bodies as large as a route takes: objects where only a scalar is looked for, and names without a value.
+fn full_bodies() -> [Abuse; 2] {
+    let nested: &[Code] = &[
+        Code::ValidationFailed,
+        Code::NotFound,
+        Code::OrganizationRequired,
+        Code::PayloadTooLarge,
+        Code::Busy,
+    ];
+    let fields: &[Code] = &[Code::MalformedJson, Code::Busy];
+    [
+        Abuse {
+            body: Box::new(|route| {
+                let many = "{\"\":0},".repeat(route.body_bytes.min(MOST_SENT) / 7 - 20);
+                format!("[{{\"ident\":\"imei-1\",\"position.latitude\":[{many}0]}}]").into_bytes()
+            }),
+            ..abuse("nested", &[], Vec::new(), "", nested)
+        },
+        Abuse {
+            body: Box::new(|route| "a&".repeat(route.body_bytes.min(MOST_SENT) / 2).into_bytes()),
+            ..abuse("fields", &[], Vec::new(), "", fields)
+        },
+    ]
+}
+
 fn abuses() -> Vec<Abuse> {
     let plain = vec![b' '; UNPACKED];
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -44,13 +88,6 @@ fn abuses() -> Vec<Abuse> {
     let params = brotli::enc::BrotliEncoderParams { quality: 1, lgwin: 22, ..Default::default() };
     brotli::BrotliCompress(&mut &plain[..], &mut br, &params).unwrap();
     let zstd = zstd::encode_all(&plain[..], 1).unwrap();
-    let abuse = |name, headers: &[(&'static str, &str)], body: Vec<u8>, query: &str, answers| Abuse {
-        name,
-        headers: headers.iter().map(|(name, value)| (*name, (*value).to_owned())).collect(),
-        body: Box::new(move |_| body.clone()),
-        query: query.to_owned(),
-        answers,
-    };
     let bomb = |coding: &'static str, body| {
         let answers: &[Code] = &[Code::PayloadTooLarge, Code::UnsupportedMediaType];
         abuse(coding, &[("content-encoding", coding)], body, "", answers)
@@ -137,7 +174,7 @@ fn every_route_bounds_what_a_request_costs_while_a_tracker_reports() {
         };
         go_on(10).await;
         let (mut before, mut wrong) = (None, Vec::new());
-        for abuse in abuses() {
+        for abuse in abuses().into_iter().chain(full_bodies()) {
             let (address, abuse, tracker, of_root) = (&address, &abuse, &tracker, &bearer);
             let asked = TABLE.iter().map(|route| async move {
                 let mut headers = vec![("content-type", "application/json")];

@@ -1,6 +1,7 @@
 //! The engine: scripts that hold it to docs/tracking.md, and properties of any track.
 
 mod analytics;
+mod bounds;
 mod changes;
 mod fences;
 mod fuel;

@@ -2,10 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
-
 use super::carried::is_secret;
-use super::json::as_text;
+use super::json::{MOST_MEMBERS, Scalars, as_text};
 use super::multipart;
 use super::parsed::Request;
 
@@ -20,17 +18,27 @@ impl<'a> Fields<'a> {
     /// Those of the query and of a form in the body, whatever its media type says: GPSLogger sends none.
     pub(super) fn of(request: &'a Request) -> Self {
         let query = form_urlencoded::parse(request.query.as_bytes());
-        let body = match multipart::boundary(&request.content_type) {
-            Some(boundary) => multipart::fields(&request.body, boundary),
-            None => form_urlencoded::parse(&request.body).collect(),
+        let (parts, form) = match multipart::boundary(&request.content_type) {
+            Some(boundary) => (multipart::fields(&request.body, boundary), &[][..]),
+            None => (Vec::new(), &request.body[..]),
         };
-        Self(query.chain(body).filter(|(name, _)| name != "token").collect())
+        let all = query.chain(parts).chain(form_urlencoded::parse(form));
+        Self(all.filter(|(name, _)| name != "token").take(MOST_MEMBERS + 1).collect())
     }
 
     /// The scalars of a JSON object.
-    pub(super) fn of_object(object: &Map<String, Value>) -> Self {
-        let pair = |(name, value): (&String, &Value)| Some((name.clone().into(), as_text(value)?.into()));
-        Self(object.iter().filter_map(pair).collect())
+    pub(super) fn of_object(Scalars(members): &Scalars) -> Self {
+        Self(
+            members
+                .iter()
+                .filter_map(|(name, value)| Some((name.clone().into(), as_text(value)?.into())))
+                .collect(),
+        )
+    }
+
+    /// Whether there are more than one message may have. The rest was not read.
+    pub(super) fn are_too_many(&self) -> bool {
+        self.0.len() > MOST_MEMBERS
     }
 
     /// The last value under the first of these names that has one which is not empty.

@@ -131,7 +131,8 @@ fn message(sent: &str) -> Result<Message<'static>, BadItem> {
         ignition: sent.ignition,
         ..Reported::default()
     };
-    let carried = carried(&serde_json::from_str(all).unwrap_or_default());
+    let json::Scalars(members) = json::read_one(all)?;
+    let carried = carried(&members);
     let recorded_at = sent.timestamp.map_or_else(|| Err("timestamp is missing".to_owned()), instant::number);
     Ok(Message::Position(Box::new(Item::of(tracker, recorded_at, reported, carried))))
 }

@@ -1,22 +1,94 @@
 //! Members of JSON as clients really send them: numbers as text, ids as numbers. What is neither counts as not sent,
-//! because a fix is worth more than a member of it.
+//! because a fix is worth more than a member of it. What is no scalar is passed over without being built, so that a
+//! request costs little more memory than its bytes, whatever it says.
 
 use std::fmt;
 
-use serde::de::{SeqAccess, Visitor};
+use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::parsed::MOST_MESSAGES;
 use crate::ingest::decode::{BadFrame, BadItem};
 use crate::ingest::unreadable;
 
+/// Most members that one message may have.
+pub(super) const MOST_MEMBERS: usize = 1_000;
+
+/// A scalar; `None` for null, lists and objects.
+#[derive(Debug, Default)]
+pub(super) struct Scalar(pub(super) Option<Value>);
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Of;
+        impl<'de> Visitor<'de> for Of {
+            type Value = Scalar;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("JSON")
+            }
+            fn visit_unit<E>(self) -> Result<Scalar, E> {
+                Ok(Scalar(None))
+            }
+            fn visit_bool<E>(self, flag: bool) -> Result<Scalar, E> {
+                Ok(Scalar(Some(flag.into())))
+            }
+            fn visit_i64<E>(self, number: i64) -> Result<Scalar, E> {
+                Ok(Scalar(Some(number.into())))
+            }
+            fn visit_u64<E>(self, number: u64) -> Result<Scalar, E> {
+                Ok(Scalar(Some(number.into())))
+            }
+            fn visit_f64<E>(self, number: f64) -> Result<Scalar, E> {
+                Ok(Scalar(Some(number.into())))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
+                Ok(Scalar(Some(text.into())))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Scalar, A::Error> {
+                IgnoredAny.visit_seq(list).map(|_| Scalar(None))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<Scalar, A::Error> {
+                IgnoredAny.visit_map(object).map(|_| Scalar(None))
+            }
+        }
+        deserializer.deserialize_any(Of)
+    }
+}
+
+/// The scalars among an object's members, by name.
+#[derive(Debug, Default)]
+pub(super) struct Scalars(pub(super) Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Scalars {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Scalars;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Scalars, A::Error> {
+                let mut members = Map::new();
+                while let Some((name, Scalar(value))) = object.next_entry::<String, Scalar>()? {
+                    members.extend(value.map(|value| (name, value)));
+                    if members.len() > MOST_MEMBERS {
+                        return Err(A::Error::custom(format_args!("more than {MOST_MEMBERS} members")));
+                    }
+                }
+                Ok(Scalars(members))
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
 /// A finite number, or a text of one.
 pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-    let sent = match Value::deserialize(deserializer)? {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().parse().ok(),
+    let sent = match Scalar::deserialize(deserializer)?.0 {
+        Some(Value::Number(number)) => number.as_f64(),
+        Some(Value::String(text)) => text.trim().parse().ok(),
         _ => None,
     };
     Ok(sent.filter(|number| number.is_finite()))
@@ -24,12 +96,12 @@ pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
 
 /// A text that is not empty, or a number as text.
 pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    Ok(as_text(&Value::deserialize(deserializer)?))
+    Ok(Scalar::deserialize(deserializer)?.0.as_ref().and_then(as_text))
 }
 
 /// Whether something is said to be true or false.
 pub(super) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
-    Ok(Value::deserialize(deserializer)?.as_bool())
+    Ok(Scalar::deserialize(deserializer)?.0.and_then(|sent| sent.as_bool()))
 }
 
 /// A scalar as text; `None` for an empty one.
@@ -76,4 +148,23 @@ pub(super) fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, BadFrame
 /// Reads one message of a body.
 pub(super) fn read_one<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, BadItem> {
     unreadable::read(text.as_bytes()).map_err(BadItem::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_object_only_scalars_are_kept_and_only_so_many() {
+        let sent = br#"{"a":1,"b":"x","c":null,"d":[{"":0}],"e":{"f":[1]},"g":true,"a":2}"#;
+        let Scalars(members) = read(sent).unwrap();
+        assert_eq!(Value::Object(members), serde_json::json!({ "a": 2, "b": "x", "g": true }));
+        let object = |members: usize| {
+            let members: Vec<String> = (0..members).map(|n| format!("\"m{n}\":{n},\"n{n}\":[{n}]")).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        assert_eq!(read::<Scalars>(object(MOST_MEMBERS).as_bytes()).unwrap().0.len(), MOST_MEMBERS);
+        let refused = read::<Scalars>(object(MOST_MEMBERS + 1).as_bytes()).unwrap_err();
+        assert!(refused.0.contains("more than 1000 members"), "{refused}");
+    }
 }

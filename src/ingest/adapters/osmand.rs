@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
 use waypost_actors::model::NewAttributes;
 use waypost_actors::tracking::Reported;
 
@@ -84,11 +84,11 @@ fn parse(request: &Request) -> Result<Parsed<'_>, BadFrame> {
     let body = request.body.trim_ascii_start();
     match body.first() {
         Some(b'{') => {
-            let object: Map<String, Value> = json::read(body)?;
-            if object.contains_key("location") && object["location"].is_object() {
+            let Placed { location } = json::read(body)?;
+            if location.is_some_and(|location| location.get().starts_with('{')) {
                 return Ok(Parsed::one(of_client_9(json::read(body)?)));
             }
-            Ok(of_one(&Fields::of_object(&object), request))
+            Ok(of_one(&Fields::of_object(&json::read(body)?), request))
         }
         Some(b'[') => {
             let list: json::List<'_> = json::read(body)?;
@@ -108,11 +108,14 @@ fn of_one(fields: &Fields<'_>, request: &Request) -> Parsed<'static> {
 }
 
 fn of_text(object: &str, request: &Request) -> Result<Message<'static>, BadItem> {
-    let object: Map<String, Value> = json::read_one(object)?;
-    of_fields(&Fields::of_object(&object), request)
+    let members: json::Scalars = json::read_one(object)?;
+    of_fields(&Fields::of_object(&members), request)
 }
 
 fn of_fields(fields: &Fields<'_>, request: &Request) -> Result<Message<'static>, BadItem> {
+    if fields.are_too_many() {
+        return Err(BadItem::new(format!("more than {} fields", json::MOST_MEMBERS)));
+    }
     let name = fields.get(&["id", "deviceid", "device_id"]).map(|name| Cow::Owned(name.to_owned()));
     let is_fix = fields.get(&["valid"]).is_none_or(|valid| !["false", "0"].contains(&valid));
     if !is_fix {
@@ -190,6 +193,13 @@ fn speed_kmh(fields: &Fields<'_>) -> Option<f64> {
     let meters = || Some(fields.number(&[per_second, colota])? * KMH_PER_METER_PER_SECOND);
     let knots = || Some(fields.number(&["speed"])? * KMH_PER_KNOT);
     fields.number(&[kilometers]).or_else(meters).or_else(knots)
+}
+
+/// Where the JSON of an object has its place.
+#[derive(Deserialize)]
+struct Placed<'a> {
+    #[serde(borrow)]
+    location: Option<&'a RawValue>,
 }
 
 /// The JSON of Traccar Client 9: m/s, and −1 for what it does not know.

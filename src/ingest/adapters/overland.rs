@@ -1,9 +1,10 @@
 //! Overland (iOS): batches of GeoJSON features; also Colota's template of it. Speeds are m/s, −1 is "not known".
 
 use std::borrow::Cow;
+use std::fmt;
 
-use serde::Deserialize;
-use serde_json::Value;
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use waypost_actors::model::NewAttributes;
 use waypost_actors::tracking::Reported;
 
@@ -39,7 +40,30 @@ struct Feature {
 
 #[derive(Deserialize)]
 struct Geometry {
-    coordinates: Vec<Value>,
+    coordinates: Point,
+}
+
+/// Longitude and latitude: the first two members of a list, where they are numbers.
+#[derive(Default)]
+struct Point(Option<f64>, Option<f64>);
+
+impl<'de> Deserialize<'de> for Point {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Point;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Point, A::Error> {
+                let mut number =
+                    || Ok(list.next_element::<json::Scalar>()?.and_then(|scalar| scalar.0?.as_f64()));
+                let point = Point(number()?, number()?);
+                IgnoredAny.visit_seq(list).map(|_| point)
+            }
+        }
+        deserializer.deserialize_seq(Members)
+    }
 }
 
 #[derive(Deserialize)]
@@ -85,9 +109,8 @@ fn message(feature: &str) -> Result<Message<'static>, BadItem> {
     if sent.action.is_some() || sent.kind.as_deref() == Some("trip") {
         return Ok(Message::Contact(tracker));
     }
-    let coordinates = feature.geometry.map(|geometry| geometry.coordinates).unwrap_or_default();
-    let number = |index: usize| coordinates.get(index).and_then(Value::as_f64);
-    let (Some(longitude), Some(latitude)) = (number(0), number(1)) else {
+    let point = feature.geometry.map(|geometry| geometry.coordinates).unwrap_or_default();
+    let Point(Some(longitude), Some(latitude)) = point else {
         return Err(BadItem::new("geometry.coordinates are not two numbers").of(tracker));
     };
     let reported = Reported {

@@ -133,13 +133,14 @@ pub(super) enum Message<'a> {
     Contact(Option<Cow<'a, str>>),
 }
 
-/// Names and values without those of credentials.
+/// Names and values without those of credentials, as many as are kept.
 fn without_secrets(fields: &[u8]) -> Vec<u8> {
     let is_kept = |field: &&[u8]| {
         let name = field.split(|byte| *byte == b'=').next().unwrap_or_default();
         !SECRETS.iter().any(|secret| secret.as_bytes() == name)
     };
-    fields.split(|byte| *byte == b'&').filter(is_kept).collect::<Vec<_>>().join(&b'&')
+    let kept = fields.split(|byte| *byte == b'&').filter(is_kept);
+    kept.take(MOST_RAW_BYTES).collect::<Vec<_>>().join(&b'&')
 }
 
 fn find(within: &[u8], wanted: &[u8]) -> bool {

@@ -63,7 +63,7 @@ struct Position {
     #[serde(default, deserialize_with = "json::number")]
     accuracy: Option<f64>,
     #[serde(default)]
-    attributes: Map<String, Value>,
+    attributes: json::Scalars,
 }
 
 /// Names that are read, or that say nothing of the vehicle.
@@ -143,7 +143,7 @@ fn message(sent: Forwarded) -> Result<Message<'static>, BadItem> {
     let (Some(latitude), Some(longitude)) = (position.latitude, position.longitude) else {
         return Err(BadItem::new("position lacks latitude or longitude").of(tracker));
     };
-    let said = Said(&position.attributes);
+    let said = Said(&position.attributes.0);
     let (level, carried) = (said.number("fuelLevel"), said.carried());
     let reported = Reported {
         latitude,

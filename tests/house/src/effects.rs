@@ -1,106 +1,23 @@
 //! Everything that can be set has an effect: each setting of the server is read outside of `config`, and each
-//! member that an organization, a person or a vehicle sets is used where this table says.
+//! member of a request body is used where the table says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::TokenTree;
 use syn::{Fields, Item};
 
+use crate::effect_table::EFFECTS;
 use crate::source::Source;
 
 const SERVER_SETTINGS: &str = "src/config/settings.rs";
-const SETTINGS: &str = "src/domain/organization_settings.rs";
-
-/// A member, a file, and the code in it that reads the member.
-type Effect = (&'static str, &'static str, &'static str);
-
-/// The types whose members are set, and for each member a file in which it has its effect and the code that reads
-/// it there. Without a file: a member that nothing uses yet, and the code that would.
-const EFFECTS: &[(&str, &str, &[Effect])] = &[
-    (
-        SETTINGS,
-        "Settings",
-        &[
-            ("timezone", "web/src/state/conventions.ts", "settings?.timezone"),
-            ("locale", "web/src/state/conventions.ts", "settings?.locale"),
-            ("units", "web/src/state/conventions.ts", "settings?.units"),
-            ("geofence_defaults", "src/ops/geofences.rs", "settings.geofence_defaults"),
-            ("stale_after_seconds", "src/store/organization.rs", "self.stale_after_seconds"),
-            ("offline_after_seconds", "src/store/organization.rs", "self.offline_after_seconds"),
-            ("assignment", "src/ops/assignments.rs", "settings.assignment"),
-            ("retention", "src/store/retention.rs", "settings.retention"),
-        ],
-    ),
-    (
-        SETTINGS,
-        "AssignmentSettings",
-        &[
-            ("block_on_expired_license", "src/ops/assignments.rs", "block_on_expired_license"),
-            ("max_open_vehicles_per_driver", "src/ops/assignments.rs", "max_open_vehicles_per_driver"),
-        ],
-    ),
-    (
-        SETTINGS,
-        "Retention",
-        &[
-            ("positions_days", "src/store/retention.rs", "retention.positions_days"),
-            ("fuel_days", "src/store/retention.rs", "retention.fuel_days"),
-            ("events_days", "src/store/retention.rs", "retention.events_days"),
-        ],
-    ),
-    (
-        SETTINGS,
-        "Subscription",
-        &[
-            ("plan", "web/src/views/organization/OrganizationView.tsx", "words.plans[plan]"),
-            ("status", "src/auth/holder.rs", "subscription.is_running(now)"),
-            ("period_start", "src/domain/organization_settings.rs", "end <= start"),
-            ("period_end", "src/auth/holder.rs", "subscription.is_running(now)"),
-            ("limits", "src/ops/own_organization.rs", "subscription.limits"),
-        ],
-    ),
-    (
-        SETTINGS,
-        "Limits",
-        &[
-            ("vehicles", "src/ops/own_organization.rs", "limits.vehicles"),
-            ("drivers", "src/ops/own_organization.rs", "limits.drivers"),
-            ("users", "src/ops/own_organization.rs", "limits.users"),
-            ("geofences", "src/ops/own_organization.rs", "limits.geofences"),
-        ],
-    ),
-    (
-        "src/domain/user.rs",
-        "UserIn",
-        &[
-            ("email", "src/store/account.rs", "email_key"),
-            ("first_name", "src/ops/letters.rs", "first_name"),
-            ("last_name", "web/src/views/users/UsersView.tsx", "lastName"),
-            ("phone", "web/src/views/users/UsersView.tsx", "/phone"),
-            ("role", "src/auth/caller.rs", "action.allows(*role)"),
-            ("locale", "web/src/state/conventions.ts", "me.value?.locale"),
-            ("timezone", "web/src/state/conventions.ts", "me.value?.timezone"),
-        ],
-    ),
-    (
-        "src/domain/vehicle.rs",
-        "Tracking",
-        &[
-            ("tracker_id", "src/ops/vehicles.rs", "tracker_id"),
-            ("interval_seconds", "src/domain/vehicle.rs", "seconds(self.interval_seconds)"),
-            ("stopped_interval_seconds", "src/domain/vehicle.rs", "seconds(self.stopped_interval_seconds)"),
-            ("max_speed_kmh", "actors/src/tracking/motion.rs", "max_speed_kmh"),
-            ("max_accuracy_meters", "actors/src/tracking/timeline.rs", "limits.max_accuracy_meters"),
-            ("overspeed_kmh", "actors/src/tracking/overspeed.rs", "limits.overspeed_kmh"),
-        ],
-    ),
-];
 
 /// What is wrong with the table, given the texts of all files by path.
 pub(crate) fn without_effect(sources: &[Source], files: &[(String, String)]) -> Vec<String> {
     let texts: BTreeMap<&str, &str> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let mut wrong = Vec::new();
+    let is_listed = |name: &String| EFFECTS.iter().any(|(_, listed, _)| listed == name);
+    let mut wrong: Vec<String> = bodies(sources).into_iter().filter(|name| !is_listed(name)).collect();
+    wrong.iter_mut().for_each(|name| name.push_str(": what reads its members?"));
     for (path, name, effects) in EFFECTS {
         let declared = members(sources, path, name);
         let named: BTreeSet<String> = effects.iter().map(|(member, ..)| (*member).to_owned()).collect();
@@ -164,6 +81,26 @@ fn members(sources: &[Source], path: &str, name: &str) -> BTreeSet<String> {
     fields.map(ToString::to_string).chain(items.iter().flat_map(|item| members_of_body(item, name))).collect()
 }
 
+/// The names of the bodies that have members of their own.
+fn bodies(sources: &[Source]) -> Vec<String> {
+    let mut names = Vec::new();
+    for source in sources.iter().filter(|source| source.path.starts_with("src/")) {
+        for item in items(sources, &source.path) {
+            let Item::Macro(body) = &item else { continue };
+            let tokens: Vec<TokenTree> = body.mac.tokens.clone().into_iter().collect();
+            let declared = tokens.windows(2).find_map(|pair| match pair {
+                [TokenTree::Ident(word), TokenTree::Ident(name)] if word == "struct" => {
+                    Some(name.to_string())
+                }
+                _ => None,
+            });
+            let is_body = body.mac.path.is_ident("body");
+            names.extend(declared.filter(|name| is_body && !members_of_body(&item, name).is_empty()));
+        }
+    }
+    names
+}
+
 /// The members of a `body!` of this name: each is an identifier before its name in JSON.
 fn members_of_body(item: &Item, name: &str) -> Vec<String> {
     let Item::Macro(item) = item else { return Vec::new() };
@@ -197,6 +134,13 @@ fn a_setting_that_nothing_reads_is_told() {
     let reader = "fn a() { start(&settings.log); }";
     let sources = [Source::parse(SERVER_SETTINGS, table), Source::parse("src/app.rs", reader)];
     assert_eq!(unread_settings(&sources), ["workers"]);
+}
+
+#[test]
+fn a_body_that_the_table_does_not_name_is_told() {
+    let body = "body!(pub struct PutLamp { color \"color\": required String, text(1..=9); });";
+    let wrong = without_effect(&[Source::parse("src/domain/lamp.rs", body)], &[]);
+    assert!(wrong.contains(&"PutLamp: what reads its members?".to_owned()), "{wrong:?}");
 }
 
 #[test]

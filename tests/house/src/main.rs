@@ -6,6 +6,7 @@
 mod arrows;
 mod changes;
 mod circles;
+mod effect_table;
 mod effects;
 mod source;
 mod style;
