@@ -18,8 +18,8 @@ use crate::domain::assignment::CurrentDriver;
 use crate::domain::field::FieldError;
 use crate::domain::paging::{Slice, SliceRequest};
 use crate::domain::vehicle::{Vehicle, VehicleStub};
-use crate::store::visit::WasInside;
-use crate::store::{vehicle, visit};
+use crate::store::past::WasInside;
+use crate::store::{past, vehicle};
 
 /// A vehicle inside a geofence.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -101,11 +101,11 @@ pub async fn vehicles_inside_at(
     let listing = Listing::new(context, purpose, request);
     let after = listing.after()?;
     let silence = settings_of(context, &scope).await?.silence();
-    let inside = visit::inside_at(&context.db, &scope, geofence, at, after, listing.limit()).await?;
+    let inside = past::inside_at(&context.db, &scope, geofence, at, after, listing.limit()).await?;
     let slice = listing.slice(inside, |was| (was.entered_at, was.vehicle_id))?;
     let ids: Vec<VehicleId> = slice.items.iter().map(|was| was.vehicle_id).collect();
     let (stubs, fixes) =
-        (stubs(context, &scope, &ids).await?, visit::fixes_at(&context.db, &context.track, &ids, at).await?);
+        (stubs(context, &scope, &ids).await?, past::fixes_at(&context.db, &context.track, &ids, at).await?);
     let mut drivers = vehicles::drivers_of(context, &by.caller, &scope, &ids, Some(at)).await?;
     let shown = |was: WasInside| {
         // Retention may have deleted the fixes; the visit still has its entry.

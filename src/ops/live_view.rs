@@ -9,7 +9,7 @@ use waypost_actors::tracking::MOVING_KMH;
 
 use crate::auth::Sees;
 use crate::domain::organization_settings::Settings;
-use crate::store::visit::Held;
+use crate::store::past::Held;
 
 /// A geofence a vehicle is in.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]

@@ -60,12 +60,11 @@ pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
         keep_states(context, horizon, now).await?;
     }
     // Weeks that no organization keeps any more are dropped whole.
-    let longest = |of: fn(&Horizon) -> Option<Timestamp>| horizons.iter().map(of).min().flatten();
-    let positions = longest(|horizon| horizon.positions);
+    let positions = kept_by_none(&horizons, |horizon| horizon.positions);
     for (table, before) in [
         ("position", positions),
         ("position_chunk", positions),
-        ("fuel_log", longest(|horizon| horizon.fuel)),
+        ("fuel_log", kept_by_none(&horizons, |horizon| horizon.fuel)),
     ] {
         if let Some(before) = before {
             gone.partitions += partitions::drop_partitions(db, table, before).await?;
@@ -75,6 +74,11 @@ pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
         delete_past(db, horizon, now, &mut gone).await?;
     }
     Ok(gone)
+}
+
+/// Before when no organization keeps its data. A deleted one does not count: nothing new is judged of it.
+fn kept_by_none(horizons: &[Horizon], of: fn(&Horizon) -> Option<Timestamp>) -> Option<Timestamp> {
+    horizons.iter().filter(|horizon| !horizon.is_deleted).map(of).min().flatten()
 }
 
 async fn delete_past(db: &Db, horizon: &Horizon, now: Timestamp, gone: &mut Gone) -> Result<(), SqlError> {
@@ -156,6 +160,23 @@ fn next_slice(rows: i64, took: Duration) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_weeks_wait_for_every_organization_that_is_not_deleted() {
+        let horizon = |positions: Option<i64>, is_deleted| Horizon {
+            organization: OrganizationId(uuid::Uuid::from_u128(1)),
+            is_deleted,
+            positions: positions.map(|second| Timestamp::FIRST.plus_seconds(second as f64)),
+            fuel: None,
+            events: None,
+        };
+        let before = |horizons: &[Horizon]| kept_by_none(horizons, |horizon| horizon.positions);
+        let (early, late) = (horizon(Some(10), false), horizon(Some(20), false));
+        assert_eq!(before(&[late, early]), early.positions);
+        assert_eq!(before(&[late, horizon(None, false)]), None, "it keeps them for ever");
+        assert_eq!(before(&[late, horizon(None, true), horizon(Some(5), true)]), late.positions);
+        assert_eq!(before(&[horizon(Some(5), true)]), None);
+    }
 
     #[test]
     fn a_slice_that_took_long_is_followed_by_smaller_ones() {

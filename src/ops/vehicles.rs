@@ -30,7 +30,7 @@ use crate::store::assignment::{self, Ending, Open};
 use crate::store::calibration::{self, NewCalibration};
 use crate::store::sql::Tx;
 pub use crate::store::vehicle::{Filter, SORT_KEYS};
-use crate::store::{out_of_service, tracker, vehicle, visit};
+use crate::store::{out_of_service, past, tracker, vehicle};
 
 /// A new vehicle, with its new tracker if one was requested.
 #[derive(Debug, Serialize)]
@@ -198,8 +198,8 @@ pub async fn past_vehicles(
 ) -> Result<Vec<LiveVehicle>, OpError> {
     caller.may(Action::ReadPositions)?;
     let (settings, sees) = (settings_of(context, scope).await?, caller.sees());
-    let fixes = visit::fixes_at(&context.db, &context.track, ids, at).await?;
-    let held = if sees.occupancy { visit::held_at(&context.db, scope, ids, at).await? } else { Vec::new() };
+    let fixes = past::fixes_at(&context.db, &context.track, ids, at).await?;
+    let held = if sees.occupancy { past::held_at(&context.db, scope, ids, at).await? } else { Vec::new() };
     let past = |id: &VehicleId| {
         let geofences = held.iter().filter(|held| held.vehicle_id == *id).map(LiveGeofence::from).collect();
         LiveVehicle::past(fixes.get(id).cloned(), geofences, sees, &settings, at)

@@ -76,30 +76,108 @@ pub async fn list(
     before: Option<Uuid>,
     limit: i64,
 ) -> Result<Vec<AuditEntry>> {
+    let mut within = None;
+    if filter.from.is_some() || filter.to.is_some() {
+        within = bounds(db, scope, filter).await?;
+        if within.is_none() {
+            return Ok(Vec::new());
+        }
+    }
     let stmt = db.lists().sql(
         "select id, organization_id, actor_id, actor_role, action, resource, resource_id, request_id, \
              before, after, occurred_at from audit where ",
     );
-    let stmt = match scope {
+    let stmt = if is_by_words(filter) {
+        of_words(stmt.push("id in ("), scope, filter, (within, before), limit).push(")")
+    } else {
+        let stmt = narrowed(bounded(of(stmt, scope), within, before), filter);
+        let stmt = one_of(stmt, " and resource in (", &resources_of(filter));
+        one_of(stmt, " and action in (", &actions_of(filter))
+    };
+    let stmt = stmt.push(" order by id desc limit ").push_bind(limit);
+    Ok(stmt.all::<Row>().await?.into_iter().map(AuditEntry::from).collect())
+}
+
+/// Whether entries are found by what was done to what: then each pair of words has a piece of an index, while those of an actor or of
+/// one thing have an index of their own.
+const fn is_by_words(filter: &AuditFilter) -> bool {
+    let has_words = !filter.resources.is_empty() || !filter.actions.is_empty();
+    has_words && filter.resource_id.is_none() && filter.actor_id.is_none()
+}
+
+/// Adds the ids of the newest entries of each pair of words, at most `limit` of each.
+fn of_words<'c>(
+    stmt: Stmt<'c>,
+    scope: &AccountScope,
+    filter: &AuditFilter,
+    (within, before): (Option<(Uuid, Uuid)>, Option<Uuid>),
+    limit: i64,
+) -> Stmt<'c> {
+    let (mut resources, mut actions) = (resources_of(filter), actions_of(filter));
+    if resources.is_empty() {
+        resources.extend(AuditResource::WORDS.iter().map(|(word, _)| word));
+    }
+    if actions.is_empty() {
+        actions.extend(AuditAction::WORDS.iter().map(|(word, _)| word));
+    }
+    let pairs = resources.iter().flat_map(|resource| actions.iter().map(move |action| (*resource, *action)));
+    pairs.enumerate().fold(stmt, |stmt, (number, (resource, action))| {
+        let stmt = if number > 0 { stmt.push(" union all ") } else { stmt };
+        let stmt = of(stmt.push("select id from (select id from audit where "), scope);
+        let stmt = stmt.push(" and resource = ").push_bind(resource).push(" and action = ").push_bind(action);
+        let stmt = narrowed(bounded(stmt, within, before), filter);
+        stmt.push(" order by id desc limit ").push_bind(limit).push(") as newest")
+    })
+}
+
+fn resources_of(filter: &AuditFilter) -> Vec<&'static str> {
+    filter.resources.iter().map(|resource| resource.as_str()).collect()
+}
+
+fn actions_of(filter: &AuditFilter) -> Vec<&'static str> {
+    filter.actions.iter().map(|action| action.as_str()).collect()
+}
+
+fn of<'c>(stmt: Stmt<'c>, scope: &AccountScope) -> Stmt<'c> {
+    match scope {
         AccountScope::Organization(scope) => {
             stmt.push("organization_id = ").push_bind(Uuid::from(scope.organization_id()))
         }
         AccountScope::Operators(_) => stmt.push("organization_id is null"),
         AccountScope::Oneself(id) => stmt.push("actor_id = ").push_bind(*id),
-    };
-    let stmt = match before {
-        Some(id) => stmt.push(" and id < ").push_bind(id),
-        None => stmt,
-    };
-    let stmt = narrowed(stmt, filter).push(" order by id desc limit ").push_bind(limit);
-    Ok(stmt.all::<Row>().await?.into_iter().map(AuditEntry::from).collect())
+    }
 }
 
-fn narrowed<'c>(stmt: Stmt<'c>, filter: &AuditFilter) -> Stmt<'c> {
-    let resources: Vec<_> = filter.resources.iter().map(|resource| resource.as_str()).collect();
-    let actions: Vec<_> = filter.actions.iter().map(|action| action.as_str()).collect();
-    let stmt = one_of(stmt, " and resource in (", &resources);
-    let mut stmt = one_of(stmt, " and action in (", &actions);
+/// Clocks step: an entry may be newer than another that occurred so many seconds after it.
+const STEP_SECONDS: f64 = 60.0;
+
+/// Ids between which all entries of the wanted time are; `None`: there are none.
+async fn bounds(db: &Db, scope: &AccountScope, filter: &AuditFilter) -> Result<Option<(Uuid, Uuid)>> {
+    let mut stmt = of(db.lists().sql("select id from audit where "), scope);
+    if let Some(from) = filter.from {
+        stmt = stmt.push(" and occurred_at >= ").push_bind(Time(from.plus_seconds(-STEP_SECONDS)));
+    }
+    let first: Option<(Uuid,)> = stmt.push(" order by occurred_at, id limit 1").optional().await?;
+    let mut stmt = of(db.lists().sql("select id from audit where "), scope);
+    if let Some(to) = filter.to {
+        stmt = stmt.push(" and occurred_at < ").push_bind(Time(to.plus_seconds(STEP_SECONDS)));
+    }
+    let last: Option<(Uuid,)> = stmt.push(" order by occurred_at desc, id desc limit 1").optional().await?;
+    Ok(first.zip(last).map(|((first,), (last,))| (first, last)))
+}
+
+fn bounded(stmt: Stmt<'_>, bounds: Option<(Uuid, Uuid)>, before: Option<Uuid>) -> Stmt<'_> {
+    let stmt = match bounds {
+        Some((first, last)) => stmt.push(" and id >= ").push_bind(first).push(" and id <= ").push_bind(last),
+        None => stmt,
+    };
+    match before {
+        Some(id) => stmt.push(" and id < ").push_bind(id),
+        None => stmt,
+    }
+}
+
+fn narrowed<'c>(mut stmt: Stmt<'c>, filter: &AuditFilter) -> Stmt<'c> {
     if let Some(id) = filter.resource_id {
         stmt = stmt.push(" and resource_id = ").push_bind(id);
     }

@@ -1,6 +1,6 @@
 //! Writing of checkpoints: the engine's whole state at instants of a vehicle's timeline.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::tracking::{Adjustment, Checkpoint, Correction};
@@ -30,22 +30,35 @@ pub(super) fn insert_checkpoints<'a>(
     })
 }
 
-/// Replaces all checkpoints in the part of a correction.
+/// Makes the checkpoints of a correction the only ones in its part; those that are there already are not written.
 pub(super) async fn replace_checkpoints(
     tx: &mut Tx,
     vehicle: VehicleId,
     correction: &Correction,
 ) -> Result<()> {
-    let mut stmt = tx.on().sql("delete from checkpoint where vehicle_id = ").push_bind(vehicle.0);
+    let mut stmt = tx.on().sql("select at, state from checkpoint where vehicle_id = ").push_bind(vehicle.0);
     if let Some(after) = correction.after {
         stmt = stmt.push(" and at > ").push_bind(Time(after));
     }
     if let Some(until) = correction.until {
         stmt = stmt.push(" and at <= ").push_bind(Time(until));
     }
-    stmt.run().await?;
-    let checkpoints = correction.checkpoints.iter().map(|checkpoint| (vehicle, checkpoint));
-    insert_checkpoints(checkpoints)?.run(tx).await?;
+    let stored: HashMap<Timestamp, Vec<u8>> =
+        stmt.all::<(Time, Vec<u8>)>().await?.into_iter().map(|(at, state)| (at.into(), state)).collect();
+    let mut gone: HashSet<Timestamp> = stored.keys().copied().collect();
+    let mut different = Vec::new();
+    for checkpoint in &correction.checkpoints {
+        gone.remove(&checkpoint.at);
+        if stored.get(&checkpoint.at) != Some(&pack_state(&checkpoint.state)?) {
+            different.push((vehicle, checkpoint));
+        }
+    }
+    for some in gone.into_iter().collect::<Vec<_>>().chunks(TOGETHER as usize) {
+        let stmt = tx.on().sql("delete from checkpoint where vehicle_id = ").push_bind(vehicle.0);
+        let stmt = stmt.push(" and at in (").push_each(some, |stmt, at| stmt.push_bind(Time(*at)));
+        stmt.push(")").run().await?;
+    }
+    insert_checkpoints(different.into_iter())?.run(tx).await?;
     Ok(())
 }
 

@@ -5,8 +5,9 @@ use waypost_actors::model::{Cause, EventId, EventStatus, Origin};
 use waypost_actors::tracking::{Record, RecordKind};
 
 use super::filters::one_of;
-use super::record_row::{RecordRow, SELECT_RECORDS};
+use super::record_row::{RecordRow, SELECT_PAGE, SELECT_RECORDS};
 use super::sql::{Db, Engine, Result, Stmt};
+use super::stay;
 use super::time::Time;
 use crate::auth::scope::OrgScope;
 use crate::domain::event::{EventFilter, EventOrder};
@@ -45,16 +46,59 @@ pub async fn list(
     after: Option<After>,
     limit: i64,
 ) -> Result<Vec<Record>> {
-    let stmt = db.lists().sql(SELECT_RECORDS).push(" where e.organization_id = ");
-    let stmt = stmt.push_bind(Uuid::from(scope.organization_id()));
-    let stmt = going_on(narrowed(stmt, filter, db.engine()), order, after);
-    let stmt = match order {
-        EventOrder::NewestFirst => stmt.push(" order by e.occurred_at desc, e.id desc"),
-        EventOrder::OldestFirst => stmt.push(" order by e.occurred_at, e.id"),
-        EventOrder::Sequence => stmt.push(" and e.shard = 0 order by e.sequence"),
+    let rows: Vec<RecordRow> = match few_stays(db, scope, filter).await? {
+        Some(seconds) => {
+            let stmt = of_stays(db, scope, filter, seconds).push(" where true");
+            let stmt = going_on(stmt, order, after).push(order_by(order)).push(" limit ").push_bind(limit);
+            stmt.push(SELECT_PAGE).push(order_by(order)).all().await?
+        }
+        None => {
+            let stmt = db.lists().sql(SELECT_RECORDS).push(" where e.organization_id = ");
+            let stmt = stmt.push_bind(Uuid::from(scope.organization_id()));
+            let stmt = narrowed(stmt, filter, Some(db.engine()));
+            let stmt = going_on(stmt, order, after).push(if order == EventOrder::Sequence {
+                " and e.shard = 0"
+            } else {
+                ""
+            });
+            stmt.push(order_by(order)).push(" limit ").push_bind(limit).all().await?
+        }
     };
-    let rows: Vec<RecordRow> = stmt.push(" limit ").push_bind(limit).all().await?;
     rows.into_iter().map(Record::try_from).collect()
+}
+
+const fn order_by(order: EventOrder) -> &'static str {
+    match order {
+        EventOrder::NewestFirst => " order by e.occurred_at desc, e.id desc",
+        EventOrder::OldestFirst => " order by e.occurred_at, e.id",
+        EventOrder::Sequence => " order by e.sequence",
+    }
+}
+
+/// For how long the wanted stays lasted, if there are few of them. Their records lie within them, but for retracted ones.
+async fn few_stays(db: &Db, scope: &OrgScope, filter: &EventFilter) -> Result<Option<f64>> {
+    let Some(seconds) = filter.min_duration_seconds else { return Ok(None) };
+    let is_within = filter.statuses[..] == [EventStatus::Active] && filter.vehicle_ids.is_empty();
+    let are_few =
+        is_within && stay::are_few(db, scope, seconds, |stmt| of_fences(stmt, &filter.geofence_ids)).await?;
+    Ok(are_few.then_some(seconds))
+}
+
+/// The beginning of a statement that finds all records of the wanted stays, before it orders them: no index by time then seems to
+/// give the page sooner.
+fn of_stays<'c>(db: &'c Db, scope: &OrgScope, filter: &EventFilter, seconds: f64) -> Stmt<'c> {
+    let stmt = db.lists().sql("with stay as materialized (");
+    let of_fence = |stmt| of_fences(stmt, &filter.geofence_ids);
+    let stmt = stay::long(stmt, scope, seconds, db.engine(), of_fence).push(
+        "), found as materialized (select e.id, e.occurred_at, e.sequence from stay s cross join records e \
+         where e.vehicle_id = s.vehicle_id and e.occurred_at >= s.entered_at and e.occurred_at <= s.exited_at \
+         and e.visit_id = s.id",
+    );
+    narrowed(stmt, filter, None).push("), page as materialized (select e.id from found e")
+}
+
+fn of_fences<'c>(stmt: Stmt<'c>, fences: &[Uuid]) -> Stmt<'c> {
+    one_of(stmt, " and v.geofence_id in (", fences)
 }
 
 fn going_on(stmt: Stmt<'_>, order: EventOrder, after: Option<After>) -> Stmt<'_> {
@@ -71,7 +115,8 @@ fn going_on(stmt: Stmt<'_>, order: EventOrder, after: Option<After>) -> Stmt<'_>
     }
 }
 
-fn narrowed<'c>(stmt: Stmt<'c>, filter: &EventFilter, engine: Engine) -> Stmt<'c> {
+/// `engine`: of whose words the stays' duration is said, unless it is known.
+fn narrowed<'c>(stmt: Stmt<'c>, filter: &EventFilter, engine: Option<Engine>) -> Stmt<'c> {
     let stmt = one_of(stmt, " and e.vehicle_id in (", &filter.vehicle_ids);
     let stmt = one_of(stmt, " and e.driver_id in (", &filter.driver_ids);
     let stmt = one_of(stmt, " and e.geofence_id in (", &filter.geofence_ids);
@@ -85,8 +130,11 @@ fn narrowed<'c>(stmt: Stmt<'c>, filter: &EventFilter, engine: Engine) -> Stmt<'c
     if let Some(to) = filter.to {
         stmt = stmt.push(" and e.occurred_at < ").push_bind(Time(to));
     }
-    match filter.min_duration_seconds {
-        Some(seconds) => stayed_as_long(stmt, seconds, engine),
+    match filter.min_duration_seconds.zip(engine) {
+        Some((seconds, engine)) => {
+            let stmt = stmt.push(" and e.visit_id in (select v.id from visit v where true");
+            stay::lasted(stmt, seconds, engine).push(")")
+        }
         None => stmt,
     }
 }
@@ -120,16 +168,4 @@ fn of_few<'c>(stmt: Stmt<'c>, filter: &EventFilter) -> Stmt<'c> {
         filter.inferred.map(|inferred| if inferred { " and e.inferred" } else { " and not e.inferred" }),
     ];
     texts.into_iter().flatten().fold(stmt, Stmt::push)
-}
-
-/// Restricts to stays of at least this long. The engines express the time between two instants differently.
-fn stayed_as_long(stmt: Stmt<'_>, seconds: f64, engine: Engine) -> Stmt<'_> {
-    let stmt = stmt.push(" and e.visit_id in (select id from visit where exited_at is not null and ");
-    let stmt = match engine {
-        Engine::Postgres => {
-            stmt.push("cast(extract(epoch from exited_at - entered_at) as double precision) >= ")
-        }
-        Engine::Sqlite => stmt.push("(exited_at - entered_at) / 1000000.0 >= "),
-    };
-    stmt.push_bind(seconds).push(")")
 }

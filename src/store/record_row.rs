@@ -1,11 +1,9 @@
 //! A record in the store.
 //!
-//! Columns hold what statements select by or join, and what every crossing has; the rest of a kind is in `detail`, so
-//! that a new kind needs no new column.
+//! Columns hold what statements select by or join, and what every crossing has; the rest of a kind is in `detail` (JSON, which no
+//! statement looks into), so that a new kind needs no new column.
 
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
-use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::fuel::FuelEventKind;
 use waypost_actors::model::{Cause, Connection, EventFix, EventKind, EventStatus, Origin, Place};
@@ -16,13 +14,26 @@ use waypost_actors::tracking::{
 use super::rows::{Column, Insert};
 use super::time::Time;
 
-/// The columns that every read of records selects, joined with current names.
-pub const SELECT_RECORDS: &str = "select e.id, e.sequence, e.kind, e.status, e.revision, e.organization_id, \
-    e.vehicle_id, v.name as vehicle_name, e.driver_id, e.occurred_at, e.ended_at, e.confirmed_at, \
-    e.detected_at, e.origin, e.latitude, e.longitude, e.visit_id, e.geofence_id, g.name as geofence_name, \
-    e.geofence_version, e.time_uncertainty_seconds, e.cause, e.inferred, e.fix_recorded_at, e.fix_latitude, \
-    e.fix_longitude, e.fix_speed_kmh, e.fix_heading_degrees, e.fix_accuracy_meters, e.detail \
-    from records e join vehicle v on v.id = e.vehicle_id left join geofence g on g.id = e.geofence_id";
+macro_rules! select_records {
+    ($with:literal, $from:literal) => {
+        concat!(
+            $with,
+            "select e.id, e.sequence, e.kind, e.status, e.revision, e.organization_id, e.vehicle_id, \
+             v.name as vehicle_name, e.driver_id, e.occurred_at, e.ended_at, e.confirmed_at, e.detected_at, \
+             e.origin, e.latitude, e.longitude, e.visit_id, e.geofence_id, g.name as geofence_name, \
+             e.geofence_version, e.time_uncertainty_seconds, e.cause, e.inferred, e.fix_recorded_at, \
+             e.fix_latitude, e.fix_longitude, e.fix_speed_kmh, e.fix_heading_degrees, e.fix_accuracy_meters, \
+             e.detail from ",
+            $from,
+            " join vehicle v on v.id = e.vehicle_id left join geofence g on g.id = e.geofence_id"
+        )
+    };
+}
+
+/// What every read of records selects, joined with current names.
+pub const SELECT_RECORDS: &str = select_records!("", "records e");
+/// The same of the records whose ids are in `page`, which the statement has begun with.
+pub(super) const SELECT_PAGE: &str = select_records!(") ", "page join records e on e.id = page.id");
 
 /// The clause that replaces a record under its id.
 pub(super) const IN_ITS_PLACE: &str = "on conflict (id) do update set sequence = excluded.sequence, \
@@ -69,7 +80,7 @@ pub struct RecordRow {
     fix_speed_kmh: Option<f64>,
     fix_heading_degrees: Option<f64>,
     fix_accuracy_meters: Option<f64>,
-    detail: Option<Json<Box<RawValue>>>,
+    detail: Option<String>,
 }
 
 /// The error for a word that this version does not know.
@@ -77,7 +88,7 @@ pub(super) fn unknown(column: &str, word: &str) -> sqlx::Error {
     wrong(column, format!("unknown word {word:?}"))
 }
 
-fn wrong(column: &str, why: impl Into<sqlx::error::BoxDynError>) -> sqlx::Error {
+pub(super) fn wrong(column: &str, why: impl Into<sqlx::error::BoxDynError>) -> sqlx::Error {
     sqlx::Error::ColumnDecode { index: column.to_owned(), source: why.into() }
 }
 
@@ -173,8 +184,8 @@ impl RecordRow {
     }
 
     fn json<T: DeserializeOwned>(&self) -> Result<Option<T>, sqlx::Error> {
-        let read = |Json(text): &Json<Box<RawValue>>| serde_json::from_str(text.get());
-        self.detail.as_ref().map(read).transpose().map_err(|error| wrong("detail", error))
+        let read = |text: &str| serde_json::from_str(text).map_err(|error| wrong("detail", error));
+        self.detail.as_deref().map(read).transpose()
     }
 }
 
@@ -235,7 +246,7 @@ pub(super) fn insert_records<'a>(records: &'a [&'a Record], conflict: &'static s
             column!(MaybeFloat, perhaps of d => d.fix.speed_kmh),
             column!(MaybeFloat, perhaps of d => d.fix.heading_degrees),
             column!(MaybeFloat, perhaps of d => d.fix.accuracy_meters),
-            column!(MaybeJson, r => detail(r)),
+            column!(MaybeOwned, r => detail(r)),
         ],
         after: conflict,
     }

@@ -17,7 +17,7 @@ use super::record_row::{IN_ITS_PLACE, RecordRow, SELECT_RECORDS, insert_records}
 use super::rows::Insert;
 use super::sql::{Connection, On, Result, Stmt, Tx};
 use super::time::Time;
-use super::visit_row::{insert_visits, undo_visits};
+use super::visit_row::{correct_visits, insert_visits, undo_visits};
 
 /// Ids in one statement.
 const TOGETHER: usize = 500;
@@ -173,7 +173,7 @@ async fn correct(
     let place = "on conflict (id) do update set confirmed_at = excluded.confirmed_at";
     insert_records(&moved, place).run(tx).await?;
     undo_visits(tx, &difference.undone, correction.after).await?;
-    insert_visits(correction.visits.iter().map(|visit| (write, visit))).run(tx).await?;
+    correct_visits(tx, write, &correction.visits).await?;
     replace_checkpoints(tx, write.vehicle_id, correction).await?;
     adjust_checkpoints(tx, write.vehicle_id, correction).await?;
     Ok(difference.changed)

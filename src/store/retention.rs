@@ -16,6 +16,7 @@ use super::slice::{checkpoint_before, fixes_behind};
 use super::sql::{Db, Result};
 use super::time::{Time, just_after};
 use super::track::{Held, Track};
+use crate::domain::organization::OrganizationStatus;
 use crate::domain::organization_settings::Settings;
 
 const DAY_SECONDS: f64 = 86_400.0;
@@ -28,6 +29,8 @@ const LOG_DAYS: f64 = 8.0;
 pub struct Horizon {
     /// The organization.
     pub organization: OrganizationId,
+    /// Whether it is deleted: then nothing is kept whole for its sake.
+    pub is_deleted: bool,
     /// Keep positions recorded since then.
     pub positions: Option<Timestamp>,
     /// Keep fuel readings since then, and refuels and drains that ended since then.
@@ -46,11 +49,12 @@ impl Horizon {
 
 /// The horizon of every organization.
 pub async fn horizons(db: &Db, now: Timestamp) -> Result<Vec<Horizon>> {
-    let select = "select id, settings from organization order by id";
-    let rows: Vec<(Uuid, Json<Settings>)> = db.read().sql(select).all().await?;
+    let select = "select id, status, settings from organization order by id";
+    let rows: Vec<(Uuid, String, Json<Settings>)> = db.read().sql(select).all().await?;
     let before = |days: Option<i64>| days.map(|days| now.plus_seconds(-DAY_SECONDS * days as f64));
-    let horizon = |(organization, Json(settings)): (Uuid, Json<Settings>)| Horizon {
+    let horizon = |(organization, status, Json(settings)): (Uuid, String, Json<Settings>)| Horizon {
         organization: organization.into(),
+        is_deleted: status == OrganizationStatus::Deleted.as_str(),
         positions: before(settings.retention.positions_days),
         fuel: before(settings.retention.fuel_days),
         events: before(settings.retention.events_days),

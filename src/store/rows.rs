@@ -49,8 +49,8 @@ pub enum Column<'a> {
     Bytes(Vec<Vec<u8>>),
     /// JSON, already written
     Json(Vec<String>),
-    /// JSON, already written, or null
-    MaybeJson(Vec<Option<String>>),
+    /// text or null, made for the row
+    MaybeOwned(Vec<Option<String>>),
 }
 
 macro_rules! each_kind {
@@ -70,7 +70,7 @@ macro_rules! each_kind {
             Column::MaybeText($values) => $body,
             Column::Bytes($values) => $body,
             Column::Json($values) => $body,
-            Column::MaybeJson($values) => $body,
+            Column::MaybeOwned($values) => $body,
         }
     };
 }
@@ -96,9 +96,9 @@ impl Column<'_> {
             Self::Float(_) | Self::MaybeFloat(_) => "::float8[]",
             Self::Int(_) | Self::MaybeInt(_) => "::int8[]",
             Self::Bool(_) | Self::MaybeBool(_) => "::bool[]",
-            Self::Text(_) | Self::MaybeText(_) => "::text[]",
+            Self::Text(_) | Self::MaybeText(_) | Self::MaybeOwned(_) => "::text[]",
             Self::Bytes(_) => "::bytea[]",
-            Self::Json(_) | Self::MaybeJson(_) => "::text[]::jsonb[]",
+            Self::Json(_) => "::text[]::jsonb[]",
         }
     }
 
@@ -113,7 +113,7 @@ impl Column<'_> {
             Self::MaybeText(values) => args.add(values[row].map(str::to_owned)),
             Self::Json(values) => args.add(std::mem::take(&mut values[row])),
             Self::Bytes(values) => args.add(std::mem::take(&mut values[row])),
-            Self::MaybeJson(values) => args.add(values[row].take()),
+            Self::MaybeOwned(values) => args.add(values[row].take()),
             Self::Uuid(values) => args.add(values[row]),
             Self::MaybeUuid(values) => args.add(values[row]),
             Self::Time(values) => args.add(values[row]),

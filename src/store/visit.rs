@@ -1,41 +1,27 @@
 //! Reads visits, which the track writer writes.
 
-use std::collections::HashMap;
-
-use sqlx::types::Json;
 use uuid::Uuid;
-use waypost_actors::model::{
-    Analytics, Cause, DriverId, EventId, GeofenceId, Place, Timestamp, VehicleId, VisitId,
-};
-use waypost_actors::ports::StoredFix;
-use waypost_actors::tracking::by_rank;
+use waypost_actors::model::{Analytics, Cause, DriverId, EventId, Place, Timestamp, VisitId};
 
 use super::filters::{lasted, one_of};
-use super::fix_row::FixRow;
-use super::fixes::read_fixes;
-use super::packed_chunk::ChunkFix;
-use super::position_chunk::Span;
-use super::record_row::unknown;
-use super::sql::{Db, Reader, Result, Stmt};
-use super::time::Time;
-use super::track::Track;
+use super::record_row::{unknown, wrong};
+use super::sql::{Db, Engine, Result, Stmt};
+use super::stay;
+use super::time::{Time, just_before};
 use crate::auth::scope::OrgScope;
 use crate::domain::visit::{Visit, VisitEnd, VisitFilter, VisitOrder};
 
-const DAY_SECONDS: f64 = 86_400.0;
-
 /// Each visit with the records of its two ends.
-const SELECT: &str = "select v.id, v.organization_id, v.vehicle_id, vehicle.name as vehicle_name, v.geofence_id, \
+const COLUMNS: &str = "select v.id, v.organization_id, v.vehicle_id, vehicle.name as vehicle_name, v.geofence_id, \
     g.name as geofence_name, e.driver_id, v.entered_at, v.exited_at, e.inferred, e.id as entry_id, \
     e.cause as entry_cause, e.geofence_version as entry_version, \
     e.time_uncertainty_seconds as entry_uncertainty, e.latitude as entry_latitude, \
     e.longitude as entry_longitude, x.id as exit_id, x.cause as exit_cause, \
     x.geofence_version as exit_version, x.time_uncertainty_seconds as exit_uncertainty, \
-    x.latitude as exit_latitude, x.longitude as exit_longitude, x.detail as analytics \
-    from visit v join records e on e.id = v.entry_event_id \
-    left join records x on x.id = v.exit_event_id \
-    join vehicle on vehicle.id = v.vehicle_id join geofence g on g.id = v.geofence_id \
-    where v.organization_id = ";
+    x.latitude as exit_latitude, x.longitude as exit_longitude, x.detail as analytics";
+/// What is joined to a visit and its entry.
+const JOINED: &str = " left join records x on x.id = v.exit_event_id cross join vehicle \
+    cross join geofence g where vehicle.id = v.vehicle_id and g.id = v.geofence_id and ";
 
 #[derive(sqlx::FromRow)]
 struct Row {
@@ -61,10 +47,15 @@ struct Row {
     exit_uncertainty: Option<f64>,
     exit_latitude: Option<f64>,
     exit_longitude: Option<f64>,
-    analytics: Option<Json<Analytics>>,
+    analytics: Option<String>,
 }
 
 impl Row {
+    fn analytics(&self) -> Result<Option<Analytics>> {
+        let read = |text: &str| serde_json::from_str(text).map_err(|error| wrong("analytics", error));
+        self.analytics.as_deref().map(read).transpose()
+    }
+
     fn entry(&self) -> Result<VisitEnd> {
         Ok(VisitEnd {
             event_id: EventId(self.entry_id),
@@ -112,6 +103,7 @@ impl TryFrom<Row> for Visit {
         Ok(Self {
             entry: row.entry()?,
             exit: row.exit()?,
+            analytics: row.analytics()?,
             id: VisitId(row.id),
             organization_id: row.organization_id.into(),
             vehicle_id: row.vehicle_id.into(),
@@ -125,17 +117,43 @@ impl TryFrom<Row> for Visit {
             inferred: row.inferred,
             as_of: None,
             settled_through: None,
-            analytics: row.analytics.map(|Json(analytics)| analytics),
         })
     }
 }
 
 /// A visit.
 pub async fn find(db: &Db, scope: &OrgScope, id: VisitId) -> Result<Option<Visit>> {
-    let organization = Uuid::from(scope.organization_id());
-    let stmt = db.read().sql(SELECT).push_bind(organization).push(" and v.id = ").push_bind(id.0);
-    let row: Option<Row> = stmt.optional().await?;
+    let stmt = begun(db.read().sql(""), scope, &VisitFilter::default(), Way::Time, db.engine());
+    let row: Option<Row> = stmt.push(" and v.id = ").push_bind(id.0).optional().await?;
     row.map(Visit::try_from).transpose()
+}
+
+/// How the visits of a list are found. Each needs but the rows of its page, or few more.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    /// In the order of time.
+    Time,
+    /// In the order of time, those that began at an instant or later.
+    Since(Timestamp),
+    /// All that began before an instant and went on then.
+    Through(Timestamp),
+    /// All that go on.
+    Open,
+    /// All that lasted so many seconds or more, and those that go on.
+    Long(f64),
+    /// By the entries with some drivers.
+    Driven,
+}
+
+impl Way {
+    /// The columns of the order, none of which another index gives.
+    const fn order(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Time | Self::Since(_) => ("v.entered_at", "v.id"),
+            Self::Through(_) | Self::Open | Self::Long(_) => ("f.entered_at", "f.id"),
+            Self::Driven => ("e.occurred_at", "v.id"),
+        }
+    }
 }
 
 /// At most `limit` visits after a place in the list. `now` gives the duration of open ones.
@@ -148,27 +166,97 @@ pub async fn list(
     limit: i64,
     now: Timestamp,
 ) -> Result<Vec<Visit>> {
-    let stmt = db.lists().sql(SELECT).push_bind(Uuid::from(scope.organization_id()));
-    let mut stmt = narrowed(stmt, filter, now, db);
-    if let Some((at, id)) = after {
-        let beyond = match order {
-            VisitOrder::NewestFirst => " and (v.entered_at, v.id) < (",
-            VisitOrder::OldestFirst => " and (v.entered_at, v.id) > (",
-        };
-        stmt = stmt.push(beyond).push_bind(Time(at)).push(", ").push_bind(id).push(")");
+    let mut found = Vec::new();
+    for way in ways(db, scope, filter, order).await? {
+        let stmt = begun(db.lists().sql(""), scope, filter, way, db.engine());
+        let stmt = narrowed(stmt, filter, now, db);
+        let stmt = ordered(stmt, way, order, after).push_bind(limit - found.len() as i64);
+        let rows: Vec<Row> = stmt.all().await?;
+        found.extend(rows.into_iter().map(Visit::try_from).collect::<Result<Vec<_>>>()?);
+        if found.len() as i64 == limit {
+            break;
+        }
     }
-    let stmt = match order {
-        VisitOrder::NewestFirst => stmt.push(" order by v.entered_at desc, v.id desc limit "),
-        VisitOrder::OldestFirst => stmt.push(" order by v.entered_at, v.id limit "),
+    Ok(found)
+}
+
+/// The ways whose visits, one after the other, are the list.
+async fn ways(db: &Db, scope: &OrgScope, filter: &VisitFilter, order: VisitOrder) -> Result<Vec<Way>> {
+    if filter.open == Some(true) {
+        return Ok(vec![Way::Open]);
+    }
+    if !filter.driver_ids.is_empty() {
+        return Ok(vec![Way::Driven]);
+    }
+    if let Some(seconds) = filter.min_duration_seconds
+        && stay::are_few(db, scope, seconds, |stmt| of_which(stmt, filter)).await?
+    {
+        return Ok(vec![Way::Long(seconds)]);
+    }
+    Ok(match (filter.from, order) {
+        (None, _) => vec![Way::Time],
+        (Some(from), VisitOrder::NewestFirst) => vec![Way::Since(from), Way::Through(from)],
+        (Some(from), VisitOrder::OldestFirst) => vec![Way::Through(from), Way::Since(from)],
+    })
+}
+
+/// The beginning of the statement, up to conditions on `v` and `e`.
+fn begun<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &VisitFilter, way: Way, engine: Engine) -> Stmt<'c> {
+    let of = |stmt| of_which(stmt, filter);
+    let all = |stmt: Stmt<'c>| stmt.push("with found as materialized (");
+    let stmt = match way {
+        Way::Time | Way::Since(_) => {
+            stmt.push(COLUMNS).push(" from visit v join records e on e.id = v.entry_event_id").push(JOINED)
+        }
+        Way::Through(at) => stay::going_on_at(all(stmt), scope, just_before(at), engine, of),
+        Way::Open => stay::open(all(stmt), scope, of),
+        Way::Long(seconds) => {
+            let long = stay::long(all(stmt), scope, seconds, engine, of);
+            stay::open(long.push(" union all "), scope, of)
+        }
+        Way::Driven => {
+            let from = " from records e cross join visit v";
+            let of = "v.id = e.visit_id and v.entry_event_id = e.id and e.kind = 'entry' and ";
+            stmt.push(COLUMNS).push(from).push(JOINED).push(of)
+        }
     };
-    let rows: Vec<Row> = stmt.push_bind(limit).all().await?;
-    rows.into_iter().map(Visit::try_from).collect()
+    let stmt = match way {
+        Way::Through(_) | Way::Open | Way::Long(_) => {
+            let from = " from found f cross join visit v cross join records e";
+            let of = "v.id = f.id and e.id = v.entry_event_id and ";
+            stmt.push(") ").push(COLUMNS).push(from).push(JOINED).push(of)
+        }
+        _ => stmt,
+    };
+    let whose = if way == Way::Driven { "e.organization_id = " } else { "v.organization_id = " };
+    let stmt = stmt.push(whose).push_bind(Uuid::from(scope.organization_id()));
+    match way {
+        Way::Since(from) => stmt.push(" and v.entered_at >= ").push_bind(Time(from)),
+        _ => stmt,
+    }
+}
+
+fn ordered(stmt: Stmt<'_>, way: Way, order: VisitOrder, after: Option<(Timestamp, Uuid)>) -> Stmt<'_> {
+    let ((at, id), is_newest_first) = (way.order(), order == VisitOrder::NewestFirst);
+    let mut stmt = stmt;
+    if let Some((place, visit)) = after {
+        stmt = stmt.push(" and (").push(at).push(", ").push(id);
+        stmt = stmt.push(if is_newest_first { ") < (" } else { ") > (" });
+        stmt = stmt.push_bind(Time(place)).push(", ").push_bind(visit).push(")");
+    }
+    let descending = if is_newest_first { " desc" } else { "" };
+    let stmt = stmt.push(" order by ").push(at).push(descending).push(", ");
+    stmt.push(id).push(descending).push(" limit ")
+}
+
+/// Conditions on a visit's vehicle and fence.
+fn of_which<'c>(stmt: Stmt<'c>, filter: &VisitFilter) -> Stmt<'c> {
+    let stmt = one_of(stmt, " and v.vehicle_id in (", &filter.vehicle_ids);
+    one_of(stmt, " and v.geofence_id in (", &filter.geofence_ids)
 }
 
 fn narrowed<'c>(stmt: Stmt<'c>, filter: &VisitFilter, now: Timestamp, db: &Db) -> Stmt<'c> {
-    let stmt = one_of(stmt, " and v.vehicle_id in (", &filter.vehicle_ids);
-    let stmt = one_of(stmt, " and e.driver_id in (", &filter.driver_ids);
-    let mut stmt = one_of(stmt, " and v.geofence_id in (", &filter.geofence_ids);
+    let mut stmt = one_of(of_which(stmt, filter), " and e.driver_id in (", &filter.driver_ids);
     if let Some(from) = filter.from {
         stmt = stmt.push(" and (v.exited_at is null or v.exited_at >= ").push_bind(Time(from)).push(")");
     }
@@ -186,144 +274,4 @@ fn narrowed<'c>(stmt: Stmt<'c>, filter: &VisitFilter, now: Timestamp, db: &Db) -
         }
         None => stmt,
     }
-}
-
-/// A vehicle that was inside a geofence at an instant.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WasInside {
-    /// The vehicle.
-    pub vehicle_id: VehicleId,
-    /// Since when.
-    pub entered_at: Timestamp,
-    /// Why its stay began.
-    pub cause: Cause,
-    /// Where its stay began.
-    pub entry: Place,
-}
-
-/// At most `limit` of the vehicles that were inside a geofence at an instant, by entry, then id.
-pub async fn inside_at(
-    db: &Db,
-    scope: &OrgScope,
-    geofence: GeofenceId,
-    at: Timestamp,
-    after: Option<(Timestamp, VehicleId)>,
-    limit: i64,
-) -> Result<Vec<WasInside>> {
-    let mut stmt = db
-        .lists()
-        .sql(
-            "select v.vehicle_id, v.entered_at, e.cause, e.latitude, e.longitude from visit v \
-             join records e on e.id = v.entry_event_id where v.geofence_id = ",
-        )
-        .push_bind(geofence.0)
-        .push(" and v.organization_id = ")
-        .push_bind(Uuid::from(scope.organization_id()))
-        .push(" and v.entered_at <= ")
-        .push_bind(Time(at))
-        .push(" and (v.exited_at is null or v.exited_at > ")
-        .push_bind(Time(at))
-        .push(")");
-    if let Some((entered_at, vehicle)) = after {
-        stmt = stmt.push(" and (v.entered_at, v.vehicle_id) > (").push_bind(Time(entered_at));
-        stmt = stmt.push(", ").push_bind(vehicle.0).push(")");
-    }
-    let stmt = stmt.push(" order by v.entered_at, v.vehicle_id limit ").push_bind(limit);
-    let rows: Vec<(Uuid, Time, String, f64, f64)> = stmt.all().await?;
-    let inside = |(vehicle, entered_at, word, latitude, longitude): (Uuid, Time, String, f64, f64)| {
-        Ok(WasInside {
-            vehicle_id: VehicleId(vehicle),
-            entered_at: entered_at.into(),
-            cause: cause("cause", &word)?,
-            entry: Place::new(latitude, longitude),
-        })
-    };
-    rows.into_iter().map(inside).collect()
-}
-
-/// A stay of a vehicle that went on at an instant.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Held {
-    /// The vehicle.
-    pub vehicle_id: VehicleId,
-    /// Where it was.
-    pub geofence_id: GeofenceId,
-    /// The stay.
-    pub visit_id: VisitId,
-    /// Since when.
-    pub entered_at: Timestamp,
-}
-
-/// The stays of some vehicles that went on at an instant, by entry.
-pub async fn held_at(db: &Db, scope: &OrgScope, vehicles: &[VehicleId], at: Timestamp) -> Result<Vec<Held>> {
-    if vehicles.is_empty() {
-        return Ok(Vec::new());
-    }
-    let stmt = db
-        .lists()
-        .sql("select v.vehicle_id, v.geofence_id, v.id, v.entered_at from visit v where v.organization_id = ")
-        .push_bind(Uuid::from(scope.organization_id()))
-        .push(" and v.entered_at <= ")
-        .push_bind(Time(at))
-        .push(" and (v.exited_at is null or v.exited_at > ")
-        .push_bind(Time(at))
-        .push(") and v.vehicle_id in (")
-        .push_each(vehicles, |stmt, id| stmt.push_bind(id.0))
-        .push(") order by v.entered_at, v.geofence_id");
-    let rows: Vec<(Uuid, Uuid, Uuid, Time)> = stmt.all().await?;
-    let held = |(vehicle, geofence, visit, entered_at): (Uuid, Uuid, Uuid, Time)| Held {
-        vehicle_id: VehicleId(vehicle),
-        geofence_id: GeofenceId(geofence),
-        visit_id: VisitId(visit),
-        entered_at: entered_at.into(),
-    };
-    Ok(rows.into_iter().map(held).collect())
-}
-
-/// The newest evaluated fix of each vehicle at an instant. Vehicles without one are left out.
-pub async fn fixes_at(
-    db: &Db,
-    track: &Track,
-    vehicles: &[VehicleId],
-    at: Timestamp,
-) -> Result<HashMap<VehicleId, StoredFix>> {
-    let mut fixes = HashMap::new();
-    for vehicle in vehicles {
-        if let Some(fix) = newest_at(db, track, *vehicle, at).await? {
-            fixes.insert(*vehicle, fix);
-        }
-    }
-    Ok(fixes)
-}
-
-async fn newest_at(db: &Db, track: &Track, vehicle: VehicleId, at: Timestamp) -> Result<Option<StoredFix>> {
-    let tail = track.tail(vehicle)?;
-    let mut newest: Option<StoredFix> = None;
-    // Most were heard of within a day: that looks at one or two partitions.
-    for from in [Some(at.plus_seconds(-DAY_SECONDS)), None] {
-        let span = Span { vehicle, from, to: Some(at), is_newest_first: true };
-        newest = newest_of(db, &tail, span).await?;
-        if newest.is_some() {
-            break;
-        }
-    }
-    Ok(newest)
-}
-
-/// The newest evaluated fix of a span; of two places at one instant the first by rank, as the engine takes it.
-async fn newest_of(db: &Db, tail: &[ChunkFix], span: Span) -> Result<Option<StoredFix>> {
-    let (mut span, mut newest) = (span, None);
-    for limit in [2, usize::MAX] {
-        let rows = read_fixes(Reader::Lists(db), tail, span.into(), limit, FixRow::is_evaluated).await?;
-        let fixes: Vec<StoredFix> = rows.into_iter().map(StoredFix::try_from).collect::<Result<_>>()?;
-        let first = fixes.first().map(|stored| stored.fix.recorded_at);
-        let of_instant = |stored: &StoredFix| Some(stored.fix.recorded_at) == first;
-        let many = fixes.iter().filter(|stored| of_instant(stored)).count();
-        newest = fixes.into_iter().filter(of_instant).min_by(|a, b| by_rank(&a.fix, &b.fix));
-        match &newest {
-            Some(stored) if many > 1 => span = Span::at(span.vehicle, stored.fix.recorded_at),
-            _ => break,
-        }
-    }
-    Ok(newest)
 }

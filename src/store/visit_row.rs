@@ -1,9 +1,9 @@
 //! Visits in the store: begun and ended by the writer, corrected by corrections.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
-use waypost_actors::model::{Timestamp, VisitId};
+use waypost_actors::model::{EventId, Timestamp, VisitId};
 use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::VisitRow;
 
@@ -38,6 +38,47 @@ pub(super) fn insert_visits<'a>(
             entered_at = excluded.entered_at, \
             exit_event_id = coalesce(excluded.exit_event_id, visit.exit_event_id), \
             exited_at = coalesce(excluded.exited_at, visit.exited_at)",
+    }
+}
+
+/// Writes the stays that a correction found, where they are not stored so.
+pub(super) async fn correct_visits(tx: &mut Tx, write: &VehicleWrite, visits: &[VisitRow]) -> Result<()> {
+    let newest: HashMap<_, _> = visits.iter().map(|visit| (visit.id, visit)).collect();
+    let mut different: Vec<_> = newest.values().copied().collect();
+    let ids_of_all: Vec<VisitId> = newest.keys().copied().collect();
+    for some in ids_of_all.chunks(TOGETHER) {
+        let select =
+            "select id, entry_event_id, entered_at, exit_event_id, exited_at from visit where id in (";
+        let stored: Vec<Stored> = ids(tx.on().sql(select), some).all().await?;
+        let same: HashSet<_> = stored
+            .iter()
+            .filter(|row| newest.get(&VisitId(row.id)).is_some_and(|visit| row.is(visit)))
+            .map(|row| row.id)
+            .collect();
+        different.retain(|visit| !same.contains(&visit.id.0));
+    }
+    insert_visits(different.into_iter().map(|visit| (write, visit))).run(tx).await?;
+    Ok(())
+}
+
+#[derive(sqlx::FromRow)]
+struct Stored {
+    id: Uuid,
+    entry_event_id: Uuid,
+    entered_at: Time,
+    exit_event_id: Option<Uuid>,
+    exited_at: Option<Time>,
+}
+
+impl Stored {
+    /// Whether writing this stay would leave the row as it is.
+    fn is(&self, visit: &VisitRow) -> bool {
+        let has = |(event, at): (EventId, Timestamp)| {
+            self.exit_event_id == Some(event.0) && self.exited_at == Some(Time(at))
+        };
+        self.entry_event_id == visit.entry_event_id.0
+            && self.entered_at == Time(visit.entered_at)
+            && visit.exit.is_none_or(has)
     }
 }
 

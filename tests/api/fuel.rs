@@ -56,7 +56,7 @@ pub(crate) async fn tank_event(
         app.context.db.write().sql(insert).bind(Uuid::from_u128(number as u128)).bind(number).bind(kind);
     let stmt = stmt.bind(if number % 7 == 0 { "retracted" } else { "active" });
     let stmt = stmt.bind(org.id.parse::<Uuid>().unwrap()).bind(vehicle.parse::<Uuid>().unwrap());
-    let stmt = stmt.bind(Time(noon(seconds))).bind(Time(noon(seconds + 60))).bind(sqlx::types::Json(detail));
+    let stmt = stmt.bind(Time(noon(seconds))).bind(Time(noon(seconds + 60))).bind(detail.to_string());
     stmt.run().await.unwrap();
 }
 

@@ -24,6 +24,7 @@ mod drivers;
 mod event_stream;
 mod events;
 mod feed_rights;
+mod flat;
 mod fleet;
 mod fuel;
 mod fuel_reported;

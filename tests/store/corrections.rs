@@ -9,11 +9,11 @@ use waypost_actors::ports::TrackStore;
 use waypost_actors::tracking::{
     Checkpoint, Correction, Freshness, Mark, PositionRow, Quarantine, Record, VehicleState, VisitRow,
 };
-use waypost_test_support::{TestStore, for_each_engine, stored_positions};
+use waypost_test_support::{Engine, TestStore, for_each_engine, stored_positions};
 
 use crate::fleet::{
-    FENCE, FOUND, VEHICLE, at, checkpoint, commit, correcting, correction, entry, exit, fix, log, mark,
-    marked, quarantine_at, recording, row, stand, told_as, write,
+    FENCE, FOUND, VEHICLE, at, batch, checkpoint, commit, correcting, correction, entry, exit, fix, log,
+    mark, marked, quarantine_at, recording, row, stand, told_as, write,
 };
 
 for_each_engine!(
@@ -27,6 +27,7 @@ for_each_engine!(
     a_batch_is_written_as_if_each_write_came_alone,
     checkpoints_are_left_and_replaced,
     quarantines_are_found_otherwise,
+    what_a_correction_finds_again_is_not_written,
     a_correction_of_thousands_is_one_transaction,
 );
 
@@ -305,6 +306,48 @@ async fn quarantines_are_found_otherwise(store: TestStore) {
     assert_eq!(quarantine_at(&store, 10).await, Some(Quarantine::OutOfService));
     assert_eq!(quarantine_at(&store, 20).await, Some(Quarantine::Future), "it never counts");
     assert_eq!(quarantine_at(&store, 30).await, None, "the later finding stands");
+}
+
+/// From now on the database rejects every change of visits and checkpoints.
+async fn refuse_changes(store: &TestStore) {
+    let texts = match store.engine() {
+        Engine::Sqlite => [
+            "create trigger a before insert on visit begin select raise(abort, 'written'); end",
+            "create trigger b before update on visit begin select raise(abort, 'written'); end",
+            "create trigger c before insert on checkpoint begin select raise(abort, 'written'); end",
+            "create trigger d before delete on checkpoint begin select raise(abort, 'written'); end",
+        ],
+        Engine::Postgres => [
+            "create function refuse() returns trigger language plpgsql as $$ begin raise 'written'; end $$",
+            "create trigger a before insert or update on visit for each row execute function refuse()",
+            "create trigger b before insert or delete on checkpoint for each row execute function refuse()",
+            "select 1",
+        ],
+    };
+    for text in texts {
+        store.db.write().sql(text).run().await.expect("made");
+    }
+}
+
+async fn what_a_correction_finds_again_is_not_written(store: TestStore) {
+    let track = stand(&store).await;
+    let mut part = correction(None, Some(50), vec![entry(1, 0), exit(2, 10), entry(3, 20)]);
+    part.visits = vec![visit(1, &entry(1, 0), Some(&exit(2, 10))), visit(2, &entry(3, 20), None)];
+    part.checkpoints = vec![checkpoint(10, 10), checkpoint(30, 30)];
+    commit(&track, vec![correcting(part.clone())]).await;
+    refuse_changes(&store).await;
+    commit(&track, vec![correcting(part.clone())]).await;
+    for change in [
+        |part: &mut Correction| part.checkpoints.truncate(1),
+        |part: &mut Correction| part.checkpoints[0] = checkpoint(10, 9),
+        |part: &mut Correction| part.visits[0].exit = Some((exit(2, 10).id, at(11))),
+        |part: &mut Correction| part.visits[1].entered_at = at(21),
+        |part: &mut Correction| part.visits[1].exit = Some((exit(4, 40).id, at(40))),
+    ] {
+        let mut other = part.clone();
+        change(&mut other);
+        track.commit(&batch(vec![correcting(other)])).await.expect_err("it is written");
+    }
 }
 
 async fn a_correction_of_thousands_is_one_transaction(store: TestStore) {

@@ -3,9 +3,11 @@
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
 use waypost::store::open::{Location, OpenError, Options, open, open_and_migrate};
+use waypost::store::sql::is_unavailable;
 use waypost_test_support::{Engine, TestStore, for_each_engine, postgres, run};
 
 for_each_engine!(
@@ -13,6 +15,7 @@ for_each_engine!(
     a_second_start_changes_nothing,
     what_was_committed_is_there_after_reopening,
     a_store_that_is_not_there_is_an_error,
+    a_list_that_does_not_end_is_given_up,
 );
 
 async fn eight_simultaneous_first_starts_succeed(store: TestStore) {
@@ -47,6 +50,21 @@ async fn what_was_committed_is_there_after_reopening(store: TestStore) {
     let epoch: i64 = again.read().sql("select epoch from writer").scalar().await.expect("read");
     again.close().await;
     assert_eq!(epoch, 41);
+}
+
+async fn a_list_that_does_not_end_is_given_up(store: TestStore) {
+    let options = Options { statement_timeout: Duration::from_millis(100), ..store.options.clone() };
+    let db = open(&options).await.expect("opened again");
+    let endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n";
+    // The second one is given up on a connection that was used before.
+    for _ in 0..2 {
+        let error = db.lists().sql(endless).scalar::<i64>().await.expect_err("it does not end");
+        assert!(is_unavailable(&error), "{error:?}");
+    }
+    let one: i64 =
+        db.lists().sql("select cast(1 as bigint)").scalar().await.expect("the next one has its time");
+    db.close().await;
+    assert_eq!(one, 1);
 }
 
 async fn a_store_that_is_not_there_is_an_error(store: TestStore) {

@@ -1,8 +1,9 @@
 //! How past data is deleted: never before its state is kept, in steps and slices, and by whole weeks where
 //! possible.
 
+use waypost::domain::organization_settings::Settings;
 use waypost::store::partitions::{drop_partitions, make_partitions};
-use waypost::store::retention::{Timeline, cut_chunks, keep_from, vehicles_due};
+use waypost::store::retention::{Timeline, cut_chunks, horizons, keep_from, vehicles_due};
 use waypost::store::sql::Engine;
 use waypost::store::time::Time;
 use waypost::store::track::Track;
@@ -22,6 +23,7 @@ for_each_engine!(
     a_chunk_that_straddles_the_horizon_is_cut_once_a_day,
     a_chunk_is_cut_though_more_is_kept_of_its_vehicle,
     single_fixes_go_too,
+    a_deleted_organization_is_told_apart,
 );
 
 const DAY: i64 = 86_400;
@@ -188,4 +190,14 @@ async fn single_fixes_go_too(store: TestStore) {
     assert_eq!(past, [(VEHICLE, at(20))]);
     assert_eq!(Timeline::Positions.delete(&store.db, VEHICLE, at(20), 10).await.expect("deleted"), 2);
     assert_eq!(stored(&store).await, 2);
+}
+
+async fn a_deleted_organization_is_told_apart(store: TestStore) {
+    stand(&store).await;
+    let settings = store.db.write().sql("update organization set settings = $1");
+    settings.bind(sqlx::types::Json(Settings::starting())).run().await.expect("set");
+    let is_deleted = async || horizons(&store.db, at(0)).await.expect("read")[0].is_deleted;
+    assert!(!is_deleted().await);
+    store.db.write().sql("update organization set status = 'deleted'").run().await.expect("deleted");
+    assert!(is_deleted().await);
 }

@@ -269,9 +269,10 @@ async fn both_logs_become_one_with_every_number_as_it_was(store: TestStore) {
     assert_eq!((rows.len(), rows[1].0, rows[1].1, rows[1].4), (2, Uuid::from_u128(2), 9, 2));
     assert_eq!((rows[1].5, rows[1].6, rows[1].8), (Some(Time(at(30))), None, None));
     let details = "select detail from records order by sequence";
-    let details: Vec<(Json<serde_json::Value>,)> = db.read().sql(details).all().await.expect("read");
-    assert_eq!(details[0].0.0, analytics);
-    let detail: FuelDetail = serde_json::from_value(details[1].0.0.clone()).expect("a detail");
+    let details: Vec<(String,)> = db.read().sql(details).all().await.expect("read");
+    let read: serde_json::Value = serde_json::from_str(&details[0].0).expect("JSON");
+    assert_eq!(read, analytics);
+    let detail: FuelDetail = serde_json::from_str(&details[1].0).expect("a detail");
     assert_eq!((detail.level_before_liters, detail.level_after_liters), (third, sum));
     assert_eq!((detail.volume_liters, detail.confidence, detail.calibration_version), (40.0, 1e-7, 4));
     assert_eq!(detail.geofence_ids, [Uuid::from_u128(8).into()]);

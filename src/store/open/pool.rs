@@ -1,4 +1,5 @@
-//! PostgreSQL pools that neither wait for a connection gone silent nor reuse one from before a renewal.
+//! PostgreSQL pools that neither wait for a connection gone silent nor reuse one from before a renewal; how long pools of
+//! either engine are waited for.
 
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
@@ -11,6 +12,8 @@ use crate::store::sql::{Renewed, SqlError, in_time, pin};
 
 /// How long a request waits for a connection.
 pub(super) const ACQUIRE_PATIENCE: Duration = Duration::from_secs(3);
+/// Longest time for a statement of a long list.
+pub(super) const LIST_WITHIN: Duration = Duration::from_secs(3);
 /// How long a pooled connection may take to prove sound, before and after use. Without a bound, one that went silent
 /// would keep its place in the pool until TCP gives up on it.
 const SOUND_WITHIN: Duration = Duration::from_secs(1);

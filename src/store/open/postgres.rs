@@ -8,11 +8,9 @@ use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 
 use super::location::{OpenError, Options};
-use super::pool::{is_local, pooled};
+use super::pool::{LIST_WITHIN, is_local, pooled};
 use crate::store::sql::{Db, Pools, Renewed, broken_at_start, in_time, is_encrypted};
 
-/// Longest time for a statement of a long list (PostgreSQL).
-const LIST_WITHIN: Duration = Duration::from_secs(3);
 /// Time PostgreSQL has for its first answer.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a statement waits for a lock held by another session.

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use sqlx::Connection;
 use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
+    SqliteSynchronous,
 };
 use tokio::time::Instant;
 
 use super::location::{OpenError, Options};
-use super::pool::ACQUIRE_PATIENCE;
+use super::pool::{ACQUIRE_PATIENCE, LIST_WITHIN};
 use crate::store::private;
 use crate::store::sql::{Db, Pools};
 
@@ -26,6 +27,9 @@ pub fn embedded_file(directory: &Path) -> PathBuf {
 
 /// How long a connection waits for another's lock.
 pub(in crate::store) const SQLITE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Steps of SQLite's machine between two looks at the time: about a millisecond.
+const STEPS: i32 = 50_000;
 
 /// A batch touches a page or two per vehicle. These do not fit into SQLite's default cache of 2 MB, so they would be
 /// written before their commit and read again; and with a checkpoint every 4 MB, each batch would be written twice.
@@ -60,10 +64,11 @@ pub(super) async fn open_sqlite(directory: &Path, options: &Options) -> Result<D
     let connect = sqlite(directory);
     let failed = |error| OpenError::Embedded(directory.to_owned(), error);
     let writing = SQLITE_WRITER.into_iter().fold(connect.clone(), |to, (name, value)| to.pragma(name, value));
-    let writer = connect_sqlite(&writing, 1).await.map_err(failed)?;
+    let writer = connect_sqlite(&writing, 1, None).await.map_err(failed)?;
     let read_only = connect.create_if_missing(false).read_only(true);
-    let readers = connect_sqlite(&read_only, options.connections).await.map_err(failed)?;
-    let lists = connect_sqlite(&read_only, options.places_for_lists()).await.map_err(failed)?;
+    let readers = connect_sqlite(&read_only, options.connections, None).await.map_err(failed)?;
+    let within = Some(options.statement_timeout.min(LIST_WITHIN));
+    let lists = connect_sqlite(&read_only, options.places_for_lists(), within).await.map_err(failed)?;
     Ok(Db::new(Pools::Sqlite { writer, readers, lists }, Arc::default()))
 }
 
@@ -77,17 +82,29 @@ fn keep_private(directory: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A pool with one connection open. At the first start, the switch to WAL takes a lock for which SQLite does not
-/// wait: if several processes start at once, all but one must retry.
-async fn connect_sqlite(connect: &SqliteConnectOptions, connections: u32) -> Result<SqlitePool, sqlx::Error> {
+/// A pool with one connection open, each statement of which ends within a time. At the first start, the switch to WAL takes a
+/// lock for which SQLite does not wait: if several processes start at once, all but one must retry.
+async fn connect_sqlite(
+    connect: &SqliteConnectOptions,
+    connections: u32,
+    within: Option<Duration>,
+) -> Result<SqlitePool, sqlx::Error> {
     let end = Instant::now() + SQLITE_PATIENCE;
     loop {
         let pool = SqlitePoolOptions::new()
             .max_connections(connections)
             .acquire_timeout(Duration::from_secs(5))
-            // On a full disk SQLite rolls back by itself and then refuses the ROLLBACK that follows; sqlx would
-            // consider the connection inside a transaction for ever.
-            .before_acquire(|connection, _| Box::pin(async { Ok(!connection.is_in_transaction()) }));
+            .after_connect(move |connection, _| Box::pin(end_within(connection, within)))
+            .before_acquire(move |connection, _| {
+                Box::pin(async move {
+                    // On a full disk SQLite rolls back by itself and then refuses the ROLLBACK that follows; sqlx would
+                    // consider the connection inside a transaction for ever.
+                    if connection.is_in_transaction() {
+                        return Ok(false);
+                    }
+                    end_within(connection, within).await.map(|()| true)
+                })
+            });
         match pool.connect_with(connect.clone()).await {
             Err(error) if is_busy(&error) && Instant::now() < end => {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -95,6 +112,16 @@ async fn connect_sqlite(connect: &SqliteConnectOptions, connections: u32) -> Res
             opened => return opened,
         }
     }
+}
+
+/// Interrupts what a connection still does when the time is over. SQLite has no time limit of its own, and a reader that does
+/// not end keeps the log from being restarted.
+async fn end_within(connection: &mut SqliteConnection, within: Option<Duration>) -> Result<(), sqlx::Error> {
+    if let Some(within) = within {
+        let end = Instant::now() + within;
+        connection.lock_handle().await?.set_progress_handler(STEPS, move || Instant::now() < end);
+    }
+    Ok(())
 }
 
 /// Whether an error is `SQLITE_BUSY` in any of its extended forms, whose low byte is 5.

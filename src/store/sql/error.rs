@@ -43,8 +43,9 @@ pub fn is_unavailable(error: &SqlError) -> bool {
                 let classes = ["57", "53", "08", "40", "3D000", "55P03", "25006", "25P03"];
                 return classes.iter().any(|class| code.starts_with(class));
             }
-            // SQLite, in any extended form: busy, locked, I/O error, disk full, file cannot be opened.
-            code.parse::<i32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 10 | 13 | 14))
+            // SQLite, in any extended form: busy, locked, interrupted by the time limit of lists, I/O error, disk full,
+            // file cannot be opened.
+            code.parse::<i32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 9 | 10 | 13 | 14))
         }),
         _ => false,
     }

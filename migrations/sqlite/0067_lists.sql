@@ -1,0 +1,25 @@
+-- Lists that would go through history for a rare filter or an instant (src/store/stay.rs says the same in the same words).
+-- Stays by the class of how long they lasted: those that went on at an instant began, by class, not long before it.
+create index visit_lasting_idx on visit (organization_id, (case when exited_at - entered_at < 64000000 then 0
+        when exited_at - entered_at < 512000000 then 1
+        when exited_at - entered_at < 4096000000 then 2
+        when exited_at - entered_at < 32768000000 then 3
+        when exited_at - entered_at < 262144000000 then 4
+        when exited_at - entered_at < 2097152000000 then 5
+        when exited_at - entered_at < 16777216000000 then 6 else 7 end), entered_at, exited_at, geofence_id)
+    where exited_at is not null;
+-- Stays that lasted long, of an organization and of a geofence.
+create index visit_duration_idx on visit (organization_id, ((exited_at - entered_at) / 1000000.0)) where exited_at is not null;
+create index visit_geofence_duration_idx on visit (geofence_id, ((exited_at - entered_at) / 1000000.0)) where exited_at is not null;
+create index visit_open_idx on visit (organization_id, entered_at, id) where exited_at is null;
+
+-- Readings of sensors that failed; refuels and drains as they were numbered.
+create index fuel_log_quality_idx on fuel_log (organization_id, quality, recorded_at, id) where quality <> 'ok';
+create index fuel_log_vehicle_quality_idx on fuel_log (vehicle_id, quality, recorded_at, id) where quality <> 'ok';
+create index records_fuel_feed_idx on records (organization_id, shard, sequence) where kind in ('refuel', 'drain');
+
+-- The audit of a time, of a thing, of somebody, and of what was done to what.
+create index audit_time_idx on audit (organization_id, occurred_at, id);
+create index audit_resource_idx on audit (organization_id, resource_id, id);
+create index audit_actor_idx on audit (organization_id, actor_id, id);
+create index audit_action_idx on audit (organization_id, resource, action, id);
