@@ -62,7 +62,7 @@ pub struct VehicleWrite {
     /// The organization the vehicle belongs to.
     pub organization_id: OrganizationId,
     /// What to store. Records are not numbered yet.
-    pub effects: Effects,
+    pub effects: Box<Effects>,
     /// The engine's state after these effects.
     pub state: Arc<VehicleState>,
     /// The server's clock when it was judged.

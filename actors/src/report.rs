@@ -329,8 +329,10 @@ impl Reporter {
         for attempt in 0..ATTEMPTS {
             for index in to_send {
                 let Some(vehicle) = vehicles.get(index).copied() else { continue };
-                let stale = if attempt == 0 { None } else { self.handles.remove(&vehicle) };
-                let part = batch.part(index);
+                let (part, stale) = match attempt {
+                    0 => (batch.part(index), None),
+                    _ => (batch.lost_part(index), self.handles.remove(&vehicle)),
+                };
                 match self.handle(vehicle, stale.map(|handle| handle.incarnation)).await {
                     Ok(handle) => handle.report(part).await,
                     Err(error) => {

@@ -177,13 +177,9 @@ impl VehicleUpdate {
     pub(crate) fn new(
         vehicle_id: VehicleId,
         organization_id: OrganizationId,
-        before: Option<&VehicleState>,
+        (entered, left): Crossed,
         VehicleNow { state, settled_through, connection }: VehicleNow,
     ) -> Self {
-        let (entered, left) = before.map_or_else(
-            || (state.open_stays().map(HeldFence::from).collect(), Vec::new()),
-            |before| crossed(before, &state),
-        );
         let (provisional, order, encoded) = (None, 0, OnceLock::new());
         Self {
             vehicle_id,
@@ -200,10 +196,10 @@ impl VehicleUpdate {
     }
 
     /// Whether a watcher who knows the previous state would see no difference, fences aside.
-    pub(crate) fn looks_like(&self, before: &VehicleNow) -> bool {
+    pub(crate) fn looks_like(&self, before: &VehicleState, settled_before: Option<Timestamp>) -> bool {
         let shown =
             |state: &VehicleState| (state.last, state.trail.motion, LiveFuel::of(self.vehicle_id, state));
-        self.settled_through == before.settled_through && shown(&self.state) == shown(&before.state)
+        self.settled_through == settled_before && shown(&self.state) == shown(before)
     }
 
     /// The vehicle as it is committed.
@@ -224,9 +220,12 @@ impl VehicleUpdate {
     }
 }
 
+/// Fences entered, and left.
+pub(crate) type Crossed = (Vec<HeldFence>, Vec<GeofenceId>);
+
 /// The fences entered and left between two states. Compared by visit, since within one commit a vehicle may leave a
 /// fence and come back.
-fn crossed(before: &VehicleState, now: &VehicleState) -> (Vec<HeldFence>, Vec<GeofenceId>) {
+pub(crate) fn crossed(before: &VehicleState, now: &VehicleState) -> Crossed {
     fn visits(state: &VehicleState) -> impl Iterator<Item = VisitId> {
         state.open_stays().map(|stay| stay.visit_id)
     }

@@ -41,7 +41,7 @@ impl Driven {
         VehicleWrite {
             vehicle_id: self.vehicle.id,
             organization_id: ORGANIZATION,
-            effects,
+            effects: Box::new(effects),
             state: Arc::new(self.state.clone()),
             judged_at,
         }

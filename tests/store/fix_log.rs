@@ -4,7 +4,6 @@ use uuid::Uuid;
 use waypost::store::track::Track;
 use waypost_actors::model::VehicleId;
 use waypost_actors::ports::{TrackStore, VehicleSeed, VehicleWrite};
-use waypost_actors::tracking::Effects;
 use waypost_test_support::{TestStore, for_each_engine};
 
 use crate::driven::{Driven, driving};
@@ -93,12 +92,10 @@ async fn the_log_is_cut_behind_the_oldest_state(store: TestStore) {
     let written = "select count(*) from vehicle_state";
     assert_eq!((rows_of_log(&store).await, count(&store, written).await), (20, 0));
     // A write without fixes stores its vehicle's state at once; the other one still needs the log.
-    commit(&track, vec![VehicleWrite { effects: Effects::default(), ..buses[0].report(&[driving(20)]) }])
-        .await;
+    commit(&track, vec![VehicleWrite { effects: Box::default(), ..buses[0].report(&[driving(20)]) }]).await;
     commit(&track, vec![buses[0].report(&[driving(21)])]).await;
     assert_eq!((rows_of_log(&store).await, count(&store, written).await), (21, 1));
-    commit(&track, vec![VehicleWrite { effects: Effects::default(), ..buses[1].report(&[driving(20)]) }])
-        .await;
+    commit(&track, vec![VehicleWrite { effects: Box::default(), ..buses[1].report(&[driving(20)]) }]).await;
     commit(&track, vec![buses[0].report(&[driving(22)])]).await;
     assert_eq!((rows_of_log(&store).await, count(&store, written).await), (2, 2));
     track.save_states().await.expect("saved");

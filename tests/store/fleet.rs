@@ -38,7 +38,7 @@ pub(crate) fn write(rows: Vec<PositionRow>) -> VehicleWrite {
     VehicleWrite {
         vehicle_id: VEHICLE,
         organization_id: ORGANIZATION,
-        effects: Effects { rows, ..Effects::default() },
+        effects: Box::new(Effects { rows: rows.into(), ..Effects::default() }),
         state: Arc::new(state),
         judged_at: at(0),
     }

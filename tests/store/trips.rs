@@ -47,7 +47,7 @@ fn step(state: &mut VehicleState, fixes: &[Fix]) -> VehicleWrite {
 }
 
 fn write(state: &VehicleState, effects: Effects) -> VehicleWrite {
-    let (state, judged_at) = (Arc::new(state.clone()), at(100_000));
+    let (effects, state, judged_at) = (Box::new(effects), Arc::new(state.clone()), at(100_000));
     VehicleWrite { vehicle_id: VEHICLE, organization_id: ORGANIZATION, effects, state, judged_at }
 }
 

@@ -1,5 +1,7 @@
 //! The result of an engine step that goes to the store: rows, visits and records.
 
+use smallvec::SmallVec;
+
 use super::adjustment::Adjustment;
 use super::record::Record;
 use super::state::VehicleState;
@@ -163,8 +165,8 @@ impl Correction {
 /// Everything a step leaves to be committed, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Effects {
-    /// Fixes to store.
-    pub rows: Vec<PositionRow>,
+    /// Fixes to store; a single one, which is usual, takes no allocation of its own.
+    pub rows: SmallVec<[PositionRow; 1]>,
     /// Quarantined fixes that a later one confirmed: their quarantine is lifted.
     pub confirmed: Vec<Fix>,
     /// Records, unnumbered: the store assigns `sequence` in the transaction. The end of an episode follows its

@@ -22,7 +22,7 @@ impl Applied {
     /// A step's fixes and records.
     #[must_use]
     pub fn of(judged_at: Timestamp, effects: &Effects) -> Self {
-        Self { judged_at, rows: effects.rows.clone(), records: effects.records.len() }
+        Self { judged_at, rows: effects.rows.to_vec(), records: effects.records.len() }
     }
 }
 
@@ -36,5 +36,5 @@ pub fn replay(state: &mut VehicleState, applied: &Applied, context: &Context<'_>
         apply_with(state, row.fix, row.attributes.as_ref(), &context, &mut effects);
     }
     catch_up(state, &context, &mut effects);
-    effects.records.len() == applied.records && effects.rows == applied.rows
+    effects.records.len() == applied.records && effects.rows[..] == applied.rows[..]
 }

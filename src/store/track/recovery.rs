@@ -161,7 +161,7 @@ fn marking(seed: &VehicleSeed, mark: Mark) -> VehicleWrite {
     VehicleWrite {
         vehicle_id: seed.vehicle.id,
         organization_id: seed.vehicle.organization_id,
-        effects: Effects { late: Some(mark), ..Effects::default() },
+        effects: Box::new(Effects { late: Some(mark), ..Effects::default() }),
         state: Arc::new(seed.state.clone()),
         judged_at: Timestamp::FIRST,
     }

@@ -19,7 +19,7 @@ use crate::actor::writer::inbox::Write;
 use crate::error::LiveError;
 use crate::meters::{Invariant, LiveActorGuard, Meters};
 use crate::model::{Fix, OrganizationId, Timestamp, VehicleId};
-use crate::ports::{Counts, Slice, StoreError};
+use crate::ports::{Counts, Slice, StoreError, VehicleWrite};
 use crate::tracking::{self, Context as Judgement, Effects, Fold, Meanwhile, VehicleState};
 
 /// A correction is given up for now if more fixes than this are applied while it waits for its slice.
@@ -64,7 +64,8 @@ enum Begun {
 /// The result of one step of the engine.
 struct Step {
     state: Arc<VehicleState>,
-    effects: Effects,
+    /// In a box, in which they go to the store.
+    effects: Box<Effects>,
     judged_at: Timestamp,
 }
 
@@ -161,7 +162,7 @@ impl VehicleActor {
         let fences = self.parts.fences.load();
         let judgement =
             Judgement { vehicle: &self.parts.vehicle, fences: &fences, detected_at: (self.parts.clock)() };
-        let (mut state, mut effects) = (Arc::clone(&self.state), Effects::default());
+        let (mut state, mut effects) = (Arc::clone(&self.state), Box::<Effects>::default());
         // Copied once, to where it stays.
         run(Arc::make_mut(&mut state), &judgement, &mut effects, &self.parts.meters);
         Step { state, effects, judged_at: judgement.detected_at }
@@ -185,7 +186,7 @@ impl VehicleActor {
 
     fn write(
         &mut self,
-        effects: Effects,
+        effects: Box<Effects>,
         state: Arc<VehicleState>,
         judged_at: Timestamp,
         part: VehicleReport,
@@ -201,16 +202,11 @@ impl VehicleActor {
             let settled = state.settled_through(self.late_from);
             self.parts.hub.publish(self.id(), self.organization(), &state, settled, part.ticket());
         }
-        let write = Write {
-            age_seconds: arrived.map_or(0.0, |arrived| judged_at.seconds_since(arrived).max(0.0)),
-            vehicle_id: self.parts.vehicle.id,
-            organization_id: self.organization(),
-            effects,
-            state: Arc::clone(&state),
-            judged_at,
-            part,
-            link: self.chain.append(),
-        };
+        let (vehicle_id, organization_id) = (self.id(), self.organization());
+        let to_store =
+            VehicleWrite { vehicle_id, organization_id, effects, state: Arc::clone(&state), judged_at };
+        let age_seconds = arrived.map_or(0.0, |arrived| judged_at.seconds_since(arrived).max(0.0));
+        let write = Write { to_store, part, link: self.chain.append(), age_seconds };
         match self.parts.writer.take(write) {
             Ok(()) => self.state = state,
             Err(write) => {
@@ -251,7 +247,8 @@ impl VehicleActor {
             Judgement { vehicle: &self.parts.vehicle, fences: &fences, detected_at: (self.parts.clock)() };
         let corrected = tracking::correct(slice, meanwhile, &judgement);
         let state = Arc::new(corrected.live(&self.state));
-        let effects = Effects { correction: Some(Box::new(corrected.correction)), ..Effects::default() };
+        let correction = Some(Box::new(corrected.correction));
+        let effects = Box::new(Effects { correction, ..Effects::default() });
         let judged_at = judgement.detected_at;
         self.write(effects, state, judged_at, part);
     }
@@ -330,7 +327,9 @@ impl Handler<Report> for VehicleActor {
     fn handle(&mut self, Report(part): Report, ctx: &mut Context<Self>) {
         let notice = part.notice();
         let quarantined = self.quarantined.of(part.fixes());
-        part.set_aside(&quarantined);
+        if !quarantined.is_empty() {
+            part.set_aside(&quarantined);
+        }
         self.in_generation(part, ctx, move |actor, part| {
             if actor.retired {
                 part.resolve(Err(LiveError::UnknownVehicle));

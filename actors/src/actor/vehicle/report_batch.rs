@@ -109,15 +109,21 @@ impl ReportBatch {
         batch
     }
 
-    /// A part to be sent to its vehicle; to be taken again only after it was lost.
+    /// A part to be sent to its vehicle, once.
     pub(crate) fn part(self: &Arc<Self>, index: usize) -> VehicleReport {
+        VehicleReport { batch: Arc::clone(self), index, is_resolved: false }
+    }
+
+    /// A part that was lost, to be sent again.
+    pub(crate) fn lost_part(self: &Arc<Self>, index: usize) -> VehicleReport {
         let mut answers = self.answers();
         if let Some(stage) = answers.stages.get_mut(index).filter(|stage| matches!(stage, Stage::Lost)) {
             *stage = Stage::Sent;
             answers.unapplied += 1;
+            answers.quarantined.retain(|(part, _)| *part != index);
         }
         drop(answers);
-        VehicleReport { batch: Arc::clone(self), index, is_resolved: false }
+        self.part(index)
     }
 
     /// A part's fixes, in the order in which they were reported.
@@ -221,11 +227,7 @@ impl VehicleReport {
 
     /// Leaves fixes out of it. To be called before it is resolved: the waiter takes both together.
     pub(crate) fn set_aside(&self, fixes: &[Fix]) {
-        let mut answers = self.batch.answers();
-        answers.quarantined.retain(|(part, _)| *part != self.index);
-        if !fixes.is_empty() {
-            answers.quarantined.push((self.index, fixes.to_vec()));
-        }
+        self.batch.answers().quarantined.push((self.index, fixes.to_vec()));
     }
 
     /// A signal for noting later that it was applied, even if it is resolved by then.

@@ -15,7 +15,7 @@ use crate::model::{Change, GeofenceId, OrganizationId, Timestamp, VehicleId};
 use crate::ports::{Reread, VehicleSeed};
 use crate::tracking::{Record, VehicleState};
 use crate::view::VehicleNow;
-use crate::watch::{CommittedRecord, VehicleUpdate};
+use crate::watch::{CommittedRecord, VehicleUpdate, crossed};
 
 pub(super) struct Known {
     pub(super) organization_id: OrganizationId,
@@ -78,22 +78,27 @@ impl Occupancy {
     /// Adds a vehicle that was not known; returns the change.
     fn add(&mut self, new: CommittedVehicle, line: Arc<Line>) -> VehicleUpdate {
         let CommittedVehicle { vehicle_id, organization_id, state, dirty_from } = new;
+        let crossed = crossed(&VehicleState::default(), &state);
         let known = Known { organization_id, state, dirty_from, line };
         let now = known.now();
         self.vehicles.insert(vehicle_id, known);
         self.fleets.entry(organization_id).or_default().insert(vehicle_id);
-        self.crossed(VehicleUpdate::new(vehicle_id, organization_id, None, now))
+        self.crossed(VehicleUpdate::new(vehicle_id, organization_id, crossed, now))
     }
 
-    /// Replaces the state of a known vehicle and returns the change and the previous state; an unknown vehicle is
-    /// not added.
-    fn renew(&mut self, newest: CommittedVehicle) -> Option<Renewed> {
+    /// Replaces the state of a known vehicle and returns the change; an unknown vehicle is not added.
+    fn renew(&mut self, newest: CommittedVehicle, follows: bool) -> Option<Renewed> {
         let CommittedVehicle { vehicle_id, organization_id, state, dirty_from } = newest;
         let known = self.vehicles.get_mut(&vehicle_id)?;
-        let line = Arc::clone(&known.line);
-        let before = std::mem::replace(known, Known { organization_id, state, dirty_from, line });
-        let update = VehicleUpdate::new(vehicle_id, organization_id, Some(&before.state), known.now());
-        Some(Renewed { update: self.crossed(update), before, dirty_from })
+        let settled_before = known.state.settled_through(known.dirty_from);
+        let before = std::mem::replace(&mut known.state, Arc::clone(&state));
+        (known.organization_id, known.dirty_from) = (organization_id, dirty_from);
+        let crossed = crossed(&before, &state);
+        let is_of_interest = follows || !(crossed.0.is_empty() && crossed.1.is_empty());
+        let update =
+            is_of_interest.then(|| VehicleUpdate::new(vehicle_id, organization_id, crossed, known.now()));
+        let update = update.map(|update| self.crossed(update));
+        Some(Renewed { vehicle_id, state, dirty_from, before, settled_before, update })
     }
 
     /// Updates which vehicles are inside which fences.
@@ -134,22 +139,20 @@ impl Occupancy {
         newest.reverse();
         newest.sort_by_key(|newest| newest.vehicle_id);
         newest.dedup_by_key(|newest| newest.vehicle_id);
-        let updates: Vec<_> = newest.into_iter().filter_map(|newest| self.renew(newest)).collect();
+        let follows = self.watchers.follow_states();
+        let renewed: Vec<_> = newest.into_iter().filter_map(|newest| self.renew(newest, follows)).collect();
         self.next_sequence = next_sequence;
         let mut hub_state = self.hub.lock();
         let order = hub_state.next_order();
-        let follows = self.watchers.follow_states();
-        let news = |Renewed { mut update, before, dirty_from }: Renewed| {
-            hub_state.mark(update.vehicle_id, dirty_from);
-            let told = hub_state.commit(update.vehicle_id, &update.state);
+        let news = |Renewed { vehicle_id, state, dirty_from, before, settled_before, update }: Renewed| {
+            hub_state.mark(vehicle_id, dirty_from);
+            let told = hub_state.commit(vehicle_id, &state);
+            let mut update = update?;
             update.order = order;
-            let all = all || turned.contains(&update.vehicle_id);
-            if !follows && !update.crossed() {
-                return None;
-            }
+            let all = all || turned.contains(&vehicle_id);
             match told {
                 Uncommitted::Nothing => {
-                    if !all && !update.crossed() && update.looks_like(&before.now()) {
+                    if !all && !update.crossed() && update.looks_like(&before, settled_before) {
                         return None;
                     }
                 }
@@ -163,7 +166,7 @@ impl Occupancy {
             }
             Some(Arc::new(update))
         };
-        let vehicles: Vec<_> = updates.into_iter().filter_map(news).collect();
+        let vehicles: Vec<_> = renewed.into_iter().filter_map(news).collect();
         let records: Vec<_> =
             records.into_iter().map(|record| Arc::new(CommittedRecord::new(record))).collect();
         let commit = Commit {
@@ -216,9 +219,14 @@ pub(crate) struct Logged {
 
 /// What a commit changed of a vehicle.
 struct Renewed {
-    update: VehicleUpdate,
-    before: Known,
+    vehicle_id: VehicleId,
+    state: Arc<VehicleState>,
     dirty_from: Option<Timestamp>,
+    /// Its state before, and up to where that stood.
+    before: Arc<VehicleState>,
+    settled_before: Option<Timestamp>,
+    /// `None` if nobody follows states, and it neither entered nor left a fence.
+    update: Option<VehicleUpdate>,
 }
 
 /// One vehicle of a commit.

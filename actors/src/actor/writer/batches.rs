@@ -12,7 +12,7 @@ use crate::actor::vehicle::write_chain::ChainLink;
 use crate::error::LiveError;
 use crate::meters::Invariant;
 use crate::model::{Timestamp, VehicleId};
-use crate::ports::{Batch, Committed, VehicleWrite};
+use crate::ports::{Batch, Committed};
 
 /// What a commit owes the sender of a write.
 pub(super) struct Owed {
@@ -92,7 +92,7 @@ impl Waiting {
     /// Adds a write that has waited since `came`.
     pub(super) fn push(&mut self, write: Write, came: Instant) {
         self.taken += 1;
-        self.rows += write.effects.weight();
+        self.rows += write.to_store.effects.weight();
         self.writes.push_back((write, came));
     }
 
@@ -134,28 +134,24 @@ impl Waiting {
         let mut piece = Piece { batch, owed };
         let mut rows = 0;
         while let Some((write, _)) = self.writes.front() {
-            let more = write.effects.weight();
+            let more = write.to_store.effects.weight();
             if rows > 0 && rows + more > max_rows {
                 break;
             }
             let Some((write, came)) = self.writes.pop_front() else { break };
             rows += more;
+            let Write { to_store, part, link, age_seconds } = write;
+            let effects = &to_store.effects;
             piece.owed.push(Owed {
-                known_duplicates: write.effects.duplicates,
-                rows: write.effects.rows.len() as u64,
-                is_about_late_data: write.effects.late.is_some() || write.effects.correction.is_some(),
-                part: write.part,
-                link: write.link,
-                age_seconds: write.age_seconds,
+                known_duplicates: effects.duplicates,
+                rows: effects.rows.len() as u64,
+                is_about_late_data: effects.late.is_some() || effects.correction.is_some(),
+                part,
+                link,
+                age_seconds,
                 came,
             });
-            piece.batch.writes.push(VehicleWrite {
-                vehicle_id: write.vehicle_id,
-                organization_id: write.organization_id,
-                effects: write.effects,
-                state: write.state,
-                judged_at: write.judged_at,
-            });
+            piece.batch.writes.push(to_store);
         }
         self.rows -= rows;
         piece

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use crate::actor::vehicle::report_batch::VehicleReport;
 use crate::actor::vehicle::write_chain::ChainLink;
 use crate::error::LiveError;
-use crate::model::{OrganizationId, Timestamp, VehicleId};
-use crate::tracking::{Effects, Record, VehicleState};
+use crate::ports::VehicleWrite;
+use crate::tracking::Record;
 
 /// The writer, as other actors see it.
 #[derive(Clone)]
@@ -56,12 +56,7 @@ impl Writer {
 
 /// One vehicle's effects, to be committed. From a vehicle; there are never more under way than permits.
 pub(crate) struct Write {
-    pub(crate) vehicle_id: VehicleId,
-    pub(crate) organization_id: OrganizationId,
-    pub(crate) effects: Effects,
-    pub(crate) state: Arc<VehicleState>,
-    /// The server's clock when it was judged.
-    pub(crate) judged_at: Timestamp,
+    pub(crate) to_store: VehicleWrite,
     /// The report that the commit answers.
     pub(crate) part: VehicleReport,
     pub(crate) link: ChainLink,
@@ -129,7 +124,7 @@ impl Inbox {
         if matches!(held.wake_at, WakeAt::Closed) {
             return Err(Box::new(write));
         }
-        held.weight += write.effects.weight();
+        held.weight += write.to_store.effects.weight();
         held.writes.push((write, Instant::now()));
         let should_wake = matches!(held.wake_at, WakeAt::Weight(weight) if held.weight >= weight);
         if should_wake {
