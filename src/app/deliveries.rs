@@ -114,7 +114,7 @@ async fn deliver(context: Context) {
         }),
     };
     let parts = (context.db.clone(), context.live.clone(), context.clock.clone());
-    if let Some(dispatcher) = Dispatcher::new(parts, context.track.clone(), &context.webhooks, ports) {
+    if let Some(dispatcher) = Supervisor::new(parts, context.track.clone(), &context.webhooks, ports) {
         dispatcher.run().await;
     }
 }
