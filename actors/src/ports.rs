@@ -217,7 +217,7 @@ pub trait TrackStore: Send + Sync + 'static {
     /// or by a card: a part of what waits, in a transaction of its own that locks the row of numbers first. Answers the
     /// records with another driver, each with the next revision and number, and whether anything waits still. After an
     /// error the outcome is unknown.
-    fn drive_anew(&self) -> BoxFuture<'_, Result<(Vec<Record>, bool), StoreError>>;
+    fn revise_drivers(&self) -> BoxFuture<'_, Result<(Vec<Record>, bool), StoreError>>;
 
     /// Stores records of connections with the next numbers and the vehicles' names, in a transaction of its own that locks
     /// the row of numbers first; answers those it stored. Leaves out those whose id is stored and those of vehicles

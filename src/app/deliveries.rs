@@ -16,7 +16,7 @@ use crate::mqtt_out::{self, FleetNow, Publisher};
 use crate::ops::error::OpError;
 use crate::ops::positions::Newest;
 use crate::ops::webhooks::disable;
-use crate::webhooks::{Dispatcher, Ports, Webhooks};
+use crate::webhooks::{Ports, Supervisor, Webhooks};
 
 /// Deliveries that run.
 pub(super) struct Deliveries {
@@ -114,7 +114,7 @@ async fn deliver(context: Context) {
         }),
     };
     let parts = (context.db.clone(), context.live.clone(), context.clock.clone());
-    if let Some(dispatcher) = Dispatcher::new(parts, context.track.clone(), &context.webhooks, ports) {
-        dispatcher.run().await;
+    if let Some(supervisor) = Supervisor::new(parts, context.track.clone(), &context.webhooks, ports) {
+        supervisor.run().await;
     }
 }

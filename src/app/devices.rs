@@ -14,7 +14,7 @@ use super::tune::tune;
 use crate::config::{DeviceListener, DeviceProtocol};
 use crate::connections::Connections;
 use crate::context::Context;
-use crate::ingest::devices::{Gate, serve, serve_datagrams};
+use crate::ingest::devices::{ListenerContext, serve, serve_datagrams};
 
 /// A listener whose address is taken, and which nobody serves yet: devices wait in the kernel.
 pub(super) struct Bound {
@@ -66,7 +66,7 @@ pub(super) fn serve_devices(
     sockets: &TaskTracker,
 ) -> Result<ServerBuilder, StartError> {
     for Bound { setting, tcp, udp } in listeners {
-        let gate = Gate {
+        let context = ListenerContext {
             auth: context.auth.clone(),
             live: context.live.clone(),
             sessions: context.sessions.clone(),
@@ -75,15 +75,15 @@ pub(super) fn serve_devices(
         };
         if let Some(udp) = udp {
             let socket = tokio::net::UdpSocket::from_std(udp).map_err(StartError::Run)?;
-            actix_rt::spawn(sockets.track_future(serve_datagrams(socket, gate.clone())));
+            actix_rt::spawn(sockets.track_future(serve_datagrams(socket, context.clone())));
         }
         let (connections, sockets) = (connections.clone(), sockets.clone());
         let served = move || {
-            let (connections, sockets, gate) = (connections.clone(), sockets.clone(), gate.clone());
+            let (connections, sockets, context) = (connections.clone(), sockets.clone(), context.clone());
             fn_service(move |stream: TcpStream| {
                 let admitted = connections.admit(stream);
                 if let Ok((connection, ..)) = admitted {
-                    actix_rt::spawn(sockets.track_future(serve(connection, gate.clone())));
+                    actix_rt::spawn(sockets.track_future(serve(connection, context.clone())));
                 }
                 ready(Ok::<(), std::convert::Infallible>(()))
             })

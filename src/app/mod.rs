@@ -1,4 +1,4 @@
-//! The composition root: puts the parts together, starts and stops them in order. Nothing imports it.
+//! The composition root: puts the parts together, starts and stops them in order. Only the program (`cli/`) imports it.
 
 mod deliveries;
 mod devices;

@@ -33,7 +33,7 @@ const SESSION_SECONDS: f64 = 30.0 * 86_400.0;
 /// How long failures count, in seconds.
 const WINDOW_SECONDS: f64 = 15.0 * 60.0;
 
-/// What somebody gets who signs in.
+/// The result of a sign-in.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignedIn {

@@ -275,7 +275,7 @@ impl Drop for Handled {
 }
 
 impl OpenConnection {
-    /// Counts one more, beside so many others.
+    /// Counts a connection; also returns how many were open before.
     pub(super) fn of(shared: &Arc<Shared>) -> (Self, usize) {
         (Self(Arc::clone(shared)), shared.open.fetch_add(1, Ordering::Relaxed))
     }

@@ -89,7 +89,7 @@ impl<P> Waiting<P> {
         Some(peer)
     }
 
-    /// Removes the stranger that has waited longest, else whoever else has.
+    /// Removes the unauthenticated peer that has waited longest, else the authenticated one.
     pub(super) fn make_room(&mut self) -> Option<P> {
         let longest = self.strangers.keys().next().or_else(|| self.known.keys().next()).copied()?;
         self.remove(longest)

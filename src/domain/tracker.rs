@@ -57,7 +57,7 @@ impl Default for TrackerConfig {
 /// the fix was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Stay {
+pub struct Installation {
     /// The vehicle.
     pub vehicle_id: VehicleId,
     /// From this instant on; absent = ever, so that imported history finds its vehicle.
@@ -82,7 +82,7 @@ body!(
         speed_unit "speedUnit": optional SpeedUnit, word;
         /// Where it sat when, by start. Sending it replaces the whole history; to move the tracker
         /// now, send `vehicleId` instead.
-        installations "installations": required Vec<Stay>, deep(read_stays), or Vec::<Stay>::new();
+        installations "installations": required Vec<Installation>, deep(read_installations), or Vec::<Installation>::new();
     }
     WHOLE: &["installations"];
 );
@@ -174,7 +174,7 @@ impl TrackerIn {
         if let Some(last) = self.installations.last_mut() {
             last.to = last.to.or(Some(now));
         }
-        self.installations.extend(vehicle.map(|vehicle_id| Stay { vehicle_id, from, to: None }));
+        self.installations.extend(vehicle.map(|vehicle_id| Installation { vehicle_id, from, to: None }));
     }
 }
 
@@ -187,7 +187,7 @@ pub fn unique_id(value: &Value) -> Read<String> {
     Ok(found)
 }
 
-fn read_stays(value: &Value) -> Result<Vec<Stay>, Vec<FieldError>> {
+fn read_installations(value: &Value) -> Result<Vec<Installation>, Vec<FieldError>> {
     let place = "/installations";
     let Some(items) = value.as_array() else {
         return Err(vec![FieldError::new(place, "type", "must be a list")]);
@@ -197,7 +197,7 @@ fn read_stays(value: &Value) -> Result<Vec<Stay>, Vec<FieldError>> {
         return Err(vec![FieldError::new(place, "length", detail)]);
     }
     let mut problems = Vec::new();
-    let mut stays: Vec<Stay> = Vec::with_capacity(items.len());
+    let mut stays: Vec<Installation> = Vec::with_capacity(items.len());
     for (i, item) in items.iter().enumerate() {
         let mut members = Members::at(item, format!("{place}/{i}"));
         let vehicle_id = members.required("vehicleId", id);
@@ -208,7 +208,7 @@ fn read_stays(value: &Value) -> Result<Vec<Stay>, Vec<FieldError>> {
         {
             members.problem("to", "range", "must be later than from");
         }
-        match members.finish(|| Some(Stay { vehicle_id: vehicle_id?, from, to })) {
+        match members.finish(|| Some(Installation { vehicle_id: vehicle_id?, from, to })) {
             Ok(stay) => stays.push(stay),
             Err(found) => problems.extend(found),
         }
@@ -220,8 +220,8 @@ fn read_stays(value: &Value) -> Result<Vec<Stay>, Vec<FieldError>> {
 }
 
 /// Installations must be in order and must not overlap, because a tracker is in one place at a time.
-fn overlaps(stays: &[Stay], place: &str) -> Vec<FieldError> {
-    let overlap = |(i, pair): (usize, &[Stay])| {
+fn overlaps(stays: &[Installation], place: &str) -> Vec<FieldError> {
+    let overlap = |(i, pair): (usize, &[Installation])| {
         let apart = matches!((pair[0].to, pair[1].from), (Some(to), Some(from)) if to <= from);
         let detail = "must begin when the one before it ends, or later";
         (!apart).then(|| FieldError::new(format!("{place}/{}/from", i + 1), "range", detail))
@@ -246,7 +246,7 @@ mod tests {
     fn the_first_stay_has_an_open_start_and_a_move_closes_it() {
         let mut attributes = TrackerIn::of("x".to_owned());
         attributes.move_to(Some(vehicle(1)), NOW);
-        assert_eq!(attributes.installations, [Stay { vehicle_id: vehicle(1), from: None, to: None }]);
+        assert_eq!(attributes.installations, [Installation { vehicle_id: vehicle(1), from: None, to: None }]);
         attributes.move_to(Some(vehicle(1)), NOW.plus_seconds(1.0));
         assert_eq!(attributes.installations.len(), 1);
         attributes.move_to(Some(vehicle(2)), NOW.plus_seconds(2.0));

@@ -80,7 +80,7 @@ pub async fn create_driver(
 }
 
 /// Find drivers by their whole licence number. Those of whom the organization has a profile are shown with it, others
-/// whom nobody holds as a masked stub; nobody else is there.
+/// that no organization holds as a masked stub; all others are not found.
 #[utoipa::path(get, path = "/v1/drivers/search", tag = "drivers",
     params(("licenseNumber" = String, Query, description = "Compared in capitals, without separators"),
         ("country" = Option<String>, Query, description = "ISO 3166-1 alpha-2; absent = of every country"),

@@ -17,7 +17,6 @@ pub mod code;
 mod collection;
 mod cors;
 pub mod credentials;
-pub mod dispatcher;
 pub mod drivers;
 pub mod edge;
 mod event_filter;
@@ -59,6 +58,7 @@ pub mod users;
 pub mod vehicles;
 pub mod visits;
 pub mod waiting;
+pub mod web_page;
 pub mod webhooks;
 
 pub use edge::{RequestId, edge, small_as_it_is};

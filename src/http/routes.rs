@@ -14,10 +14,10 @@ use super::fallback::Paths;
 use super::openapi::{self, Description};
 use super::route::{Access, GEOFENCE_BYTES, IMPORT_BYTES, Route, SMALL_BYTES};
 use super::{
-    api_keys, assignments, audit, auth, background, changes, dispatcher, drivers, event_stream, events, fuel,
+    api_keys, assignments, audit, auth, background, changes, drivers, event_stream, events, fuel,
     fuel_periods, geofence_events, geofence_import, geofences, health, inputs, limit, links, organizations,
     pages, pending_trackers, position_history, positions, sockets, system_users, trackers, trips, users,
-    vehicles, visits, webhooks,
+    vehicles, visits, web_page, webhooks,
 };
 use crate::auth::Action;
 use crate::ingest::adapters::MAX_BODY_BYTES;
@@ -220,12 +220,12 @@ routes! {
         "POST" "/address/{token}"  links::redeem_address;
         "GET"  "/reset/{token}"    links::reset_form;
         "POST" "/reset/{token}"    links::redeem_reset;
-        "GET"  "/docs"             dispatcher::docs;
-        "GET"  "/"                 dispatcher::index;
-        "GET"  "/assets/{file}"    dispatcher::asset;
+        "GET"  "/docs"             web_page::docs;
+        "GET"  "/"                 web_page::index;
+        "GET"  "/assets/{file}"    web_page::asset;
         "GET"  "/map.json"         background::background;
         "GET"  "/map.pmtiles"      background::pmtiles;
-        "GET"  "/{file}"           dispatcher::file;
+        "GET"  "/{file}"           web_page::file;
     }
 }
 

@@ -16,7 +16,7 @@ use waypost_actors::tracking;
 
 use super::adapters::units::kmh_per;
 use super::decode::{BadItem, Item};
-use super::left_out::{Told, Warning};
+use super::ignored_members::{AlreadyWarned, Warning};
 use super::pending;
 use crate::auth::{Configured, Named, Reports, TrackerCredential};
 use crate::clock;
@@ -59,7 +59,7 @@ pub struct Intake {
     assumed_speed: Option<SpeedUnit>,
     /// Whether a vehicle that is out of use costs only its own items, not the connection.
     is_item_by_item: bool,
-    told: Told,
+    told: AlreadyWarned,
     /// What the client is still to be told of.
     warnings: Vec<Warning>,
 }
@@ -120,7 +120,7 @@ impl Intake {
             input: OWN_PROTOCOL,
             assumed_speed: None,
             is_item_by_item,
-            told: Told::default(),
+            told: AlreadyWarned::default(),
             warnings: Vec::new(),
         }
     }
@@ -196,8 +196,8 @@ impl Intake {
         let mut attributes = AttributesByFix::default();
         let mut places = Vec::with_capacity(items.len());
         for (index, mut item) in items.into_iter().enumerate() {
-            if let Ok(Item { seq, left_out, .. }) = &mut item {
-                self.told.warnings((index, *seq), std::mem::take(left_out), &mut self.warnings);
+            if let Ok(Item { seq, ignored, .. }) = &mut item {
+                self.told.warnings((index, *seq), std::mem::take(ignored), &mut self.warnings);
             }
             let (seq, named) = (item.as_ref().map_or_else(|bad| bad.seq, |item| item.seq), named(&item));
             self.keep_pending(named, item.as_ref().ok(), now);

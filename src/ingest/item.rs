@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use waypost_actors::model::{Attributes, NewAttributes, Timestamp};
 use waypost_actors::tracking::Reported;
 
-use super::left_out::LeftOut;
+use super::ignored_members::IgnoredMember;
 
 /// A position item as sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub struct Item<'a> {
     /// What it carries beside that.
     pub attributes: Option<Attributes>,
     /// What of it was left out.
-    pub left_out: Vec<LeftOut>,
+    pub ignored: Vec<IgnoredMember>,
 }
 
 impl<'a> Item<'a> {
@@ -35,7 +35,7 @@ impl<'a> Item<'a> {
     ) -> Self {
         // More than may be kept counts as not said: a fix is worth more than what it carries.
         let attributes = carried.seal().ok().flatten();
-        Self { seq: None, tracker, recorded_at, reported, attributes, left_out: Vec::new() }
+        Self { seq: None, tracker, recorded_at, reported, attributes, ignored: Vec::new() }
     }
 }
 

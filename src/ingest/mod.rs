@@ -7,9 +7,9 @@
 pub mod adapters;
 pub mod decode;
 pub mod devices;
+mod ignored_members;
 mod intake;
 mod item;
-mod left_out;
 pub mod mqtt;
 mod pending;
 pub mod protocol;
@@ -18,6 +18,6 @@ mod session;
 mod unreadable;
 mod wire;
 
+pub use ignored_members::Warning;
 pub use intake::{Batch, Intake, Rejected};
-pub use left_out::Warning;
 pub use session::{SocketLimits, run};

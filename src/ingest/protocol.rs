@@ -3,8 +3,8 @@
 use serde::Serialize;
 use waypost_actors::model::{Timestamp, TrackerId};
 
+use super::ignored_members::Warning;
 use super::intake::Rejected;
-use super::left_out::Warning;
 use crate::domain::tracker::TrackerConfig;
 
 /// The subprotocol.

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use waypost_actors::model::{FuelReading, Timestamp};
 use waypost_actors::tracking::Reported;
 
+use super::ignored_members::{IgnoredMember, read_attributes, unknown_member};
 use super::item::Item;
-use super::left_out::{LeftOut, read_attributes, unknown_member};
 
 /// What an item is told that lacks one of these.
 const NO_TIME: &str = "recordedAt: is required: an RFC 3339 text, or milliseconds since 1970";
@@ -140,8 +140,8 @@ impl<'de> Wire<'de> {
     /// The item, or which member is missing.
     fn into_item<E: de::Error>(self) -> Result<Item<'de>, E> {
         let recorded_at = self.recorded_at.ok_or_else(|| E::custom(NO_TIME))?.read();
-        let mut left_out: Vec<LeftOut> = self.unknown.iter().map(|name| unknown_member(name)).collect();
-        let attributes = self.attributes.and_then(|sent| read_attributes(sent.get(), &mut left_out));
+        let mut ignored: Vec<IgnoredMember> = self.unknown.iter().map(|name| unknown_member(name)).collect();
+        let attributes = self.attributes.and_then(|sent| read_attributes(sent.get(), &mut ignored));
         Ok(Item {
             seq: self.seq,
             tracker: self.tracker_id.or(self.unique_id).map(|Text(name)| name),
@@ -159,7 +159,7 @@ impl<'de> Wire<'de> {
                 fuel_cumulative: self.fuel.and_then(|fuel| fuel.cumulative),
             },
             attributes,
-            left_out,
+            ignored,
         })
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// For at most so many, after everything before a number was acknowledged.
+    /// A window of at most `most` unacknowledged events, from number `reached` on.
     pub(super) const fn new(reached: i64, most: usize) -> Self {
         Self { events: VecDeque::new(), reached, most }
     }

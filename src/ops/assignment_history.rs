@@ -1,6 +1,6 @@
 //! The history of assignments, and its correction.
 //!
-//! Records already written are put right by the writer (`store/track/driven.rs`).
+//! Records already written are put right by the writer (`store/track/driver_revisions.rs`).
 
 use serde_json::json;
 use uuid::Uuid;
@@ -93,7 +93,7 @@ pub async fn correct_assignment(
     history::correct(change.on(), &scope, &corrected).await?;
     change.assigns(&corrected, ChangeKind::Updated);
     let ends = way_until.and_then(|until| current.ended_at.max(corrected.ended_at).map(|end| end.max(until)));
-    change.drove(&corrected, (current.started_at.min(corrected.started_at), ends));
+    change.revise_drivers(&corrected, (current.started_at.min(corrected.started_at), ends));
     let recorded = change.done(&pair.0, AuditAction::CorrectAssignment, &current, &corrected).await?;
     change.commit(recorded, corrected).await
 }
@@ -111,7 +111,7 @@ pub async fn remove_assignment(
     if_match.check(&current)?;
     history::remove(change.on(), &scope, id).await?;
     change.assigns(&current, ChangeKind::Deleted);
-    change.drove(&current, (current.started_at, current.ended_at));
+    change.revise_drivers(&current, (current.started_at, current.ended_at));
     let recorded = change.done(&pair.0, AuditAction::RemoveAssignment, &current, &json!({})).await?;
     change.commit(recorded, ()).await
 }

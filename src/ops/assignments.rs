@@ -79,7 +79,7 @@ pub async fn assign_vehicle(
     // The rows are locked, so this only confirms the check above: the table itself refuses a second driver.
     conflict(assignment::insert(change.on(), &scope, &assignment).await)?;
     change.assigns(&assignment, ChangeKind::Created);
-    change.drove(&assignment, (started_at, None));
+    change.revise_drivers(&assignment, (started_at, None));
     let recorded = change.done(&id, AuditAction::Assign, &json!({}), &assignment).await?;
     change.commit(recorded, assignment).await
 }

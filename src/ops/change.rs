@@ -25,7 +25,7 @@ use crate::domain::assignment::Assignment;
 use crate::domain::audit::{AuditAction, AuditEntry, AuditResource, changed_members};
 use crate::sessions::Sessions;
 use crate::store::assignment::{self, Ending, Open};
-use crate::store::change_log::DrivenAnew;
+use crate::store::change_log::DriverRevision;
 use crate::store::outbox::{self, Notice, OutgoingMail};
 use crate::store::sql::{On, Tx};
 use crate::store::{audit, card_assignment, change_log};
@@ -48,7 +48,7 @@ pub(super) struct Change<'a> {
     /// For the log of changes, without their numbers.
     changes: Vec<LoggedChange>,
     /// Times whose records may have another driver now.
-    driven: Vec<DrivenAnew>,
+    driven: Vec<DriverRevision>,
     after: AfterCommit,
 }
 
@@ -121,13 +121,17 @@ impl<'a> Change<'a> {
         self.affects(ChangedResource::Vehicle, assignment.vehicle_id.0);
     }
 
-    /// Leaves it to the writer to put right who drove in a time; without an end, until now. What comes later is written by
-    /// the assignments as they are then.
-    pub(super) fn drove(&mut self, assignment: &Assignment, (from, to): (Timestamp, Option<Timestamp>)) {
+    /// Queues a revision of the drivers recorded in this span, which the writer carries out; an open span ends now. Records
+    /// made later take the assignments as they are then.
+    pub(super) fn revise_drivers(
+        &mut self,
+        assignment: &Assignment,
+        (from, to): (Timestamp, Option<Timestamp>),
+    ) {
         let (assignment_id, vehicle_id) = (assignment.id, assignment.vehicle_id);
         // Fixes may be a little ahead of the clock.
         let to = to.unwrap_or_else(|| self.now().plus_seconds(DAY_SECONDS));
-        self.driven.push(DrivenAnew { assignment_id, vehicle_id, from, to });
+        self.driven.push(DriverRevision { assignment_id, vehicle_id, from, to });
     }
 
     /// Ends open assignments, and logs that.
@@ -140,7 +144,7 @@ impl<'a> Change<'a> {
         let now = self.now();
         for ended in assignment::end(self.tx(), scope, which, ending, now).await? {
             self.assigns(&ended, ChangeKind::Updated);
-            self.drove(&ended, (ending.at.max(ended.started_at), None));
+            self.revise_drivers(&ended, (ending.at.max(ended.started_at), None));
         }
         Ok(())
     }
@@ -353,7 +357,7 @@ impl<'a> Change<'a> {
         if !self.changes.is_empty() {
             self.after.logs_changes = true;
             change_log::insert(&mut self.tx, &self.changes).await?;
-            change_log::leave_driven(&mut self.tx, &self.driven).await?;
+            change_log::queue_driver_revision(&mut self.tx, &self.driven).await?;
         }
         publish::commit(self.context, self.tx, self.live_resources, self.after).await?;
         Ok(answer)

@@ -64,7 +64,7 @@ pub async fn insert(tx: &mut Tx, changes: &[Change]) -> Result<()> {
 
 /// A time in which another driver may have driven a vehicle than its records say, because of an assignment that changed.
 #[derive(Clone, Copy, Debug)]
-pub struct DrivenAnew {
+pub struct DriverRevision {
     /// The assignment.
     pub assignment_id: Uuid,
     /// Its vehicle.
@@ -77,8 +77,8 @@ pub struct DrivenAnew {
 
 /// Leaves the records of some times to the writer, with the changes of their assignments, which were inserted before in this
 /// transaction.
-pub async fn leave_driven(tx: &mut Tx, driven: &[DrivenAnew]) -> Result<()> {
-    for DrivenAnew { assignment_id, vehicle_id, from, to } in driven {
+pub async fn queue_driver_revision(tx: &mut Tx, driven: &[DriverRevision]) -> Result<()> {
+    for DriverRevision { assignment_id, vehicle_id, from, to } in driven {
         let update = "update change set vehicle_id = $2, driven_from = $3, driven_to = $4 where id = (select c.id from change c \
             where c.resource = 'assignment' and c.resource_id = $1 and c.sequence is null order by c.id desc limit 1)";
         let stmt = tx.on().sql(update).bind(*assignment_id).bind(vehicle_id.0);

@@ -1,7 +1,7 @@
 //! Who drove at the time of a record: looked up once per batch, and not at all if there was never an assignment.
 //!
 //! A record names the driver of its `occurredAt`, according to the assignments. Those that are made, corrected or ended for the
-//! past later put it right (`track/driven.rs`).
+//! past later put it right (`track/driver_revisions.rs`).
 
 use std::collections::HashMap;
 

@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 
 use super::open::{Location, OpenError, Options, postgres, single_reader};
-use super::sql::{self, Db, Durability, Line, On, SqlError, StoreView};
+use super::sql::{self, Db, DedicatedConnection, Durability, On, SqlError, StoreView};
 use super::{outbox, refused_fix};
 
 const EPOCH: &str = "select epoch from writer where name = 'main'";
@@ -20,14 +20,14 @@ pub struct Probe {
 }
 
 enum Connection {
-    Postgres(Line),
+    Postgres(DedicatedConnection),
     Sqlite(Db),
 }
 
 impl Connection {
     fn of(options: &Options) -> Result<Self, OpenError> {
         Ok(match &options.location {
-            Location::Postgres(url) => Self::Postgres(Line::new(postgres(url, options)?)),
+            Location::Postgres(url) => Self::Postgres(DedicatedConnection::new(postgres(url, options)?)),
             Location::Embedded(directory) => Self::Sqlite(single_reader(directory)),
         })
     }

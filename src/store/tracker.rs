@@ -12,7 +12,7 @@ use crate::auth::scope::OrgScope;
 use crate::clock;
 use crate::domain::fold::anywhere;
 use crate::domain::paging::{Page, PageRequest, Sort};
-use crate::domain::tracker::{SpeedUnit, Stay, Tracker, TrackerIn, TrackerStatus};
+use crate::domain::tracker::{Installation, SpeedUnit, Tracker, TrackerIn, TrackerStatus};
 use crate::domain::vehicle::Tracking;
 
 /// A tracker found by its token, with one row for each of its installations.
@@ -231,7 +231,7 @@ fn assembled(row: Row, stays: &[StayRow]) -> Tracker {
         status: row.status,
         speed_unit: speed_unit(row.speed_unit),
         installations: own
-            .map(|stay| Stay {
+            .map(|stay| Installation {
                 vehicle_id: stay.vehicle_id.into(),
                 from: stay.installed_from.map(Timestamp::from),
                 to: stay.installed_to.map(Timestamp::from),

@@ -24,7 +24,7 @@ pub enum NotDone {
     Away,
 }
 
-/// What is to be sent at once, beside the line of a webhook.
+/// What is to be sent at once, beside the queue of a webhook.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
     /// A test event.

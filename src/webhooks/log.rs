@@ -8,7 +8,7 @@ use waypost_actors::watch::{Audience, CommittedRecord};
 
 use crate::feed::Entry;
 
-/// Entries within a range of numbers, at most so many, and the number before which there are no others.
+/// At most `most` entries of a range of numbers, and the number up to which the range was read.
 pub async fn read_log(
     log: &dyn RecordLog,
     audience: Audience,

@@ -5,24 +5,23 @@
 //! neither a slow receiver nor the work of signing delays anybody. Knows no SQL, no route and no use case; what it may
 //! show of a change and how a webhook is disabled it is given (docs/webhooks.md).
 
-mod book;
 mod client;
-mod courier;
-mod dispatcher;
+mod delivery_log;
+mod delivery_queue;
 mod guard;
 mod handle;
-mod line;
 mod log;
+mod manual;
 mod message;
 mod meters;
-mod order;
 mod parts;
 mod recent;
 mod schedule;
+mod supervisor;
+mod worker;
 
 mod signature;
 
-pub use dispatcher::Dispatcher;
 pub use guard::Guard;
 pub use handle::{NotDone, Webhooks};
 pub use log::read_log;
@@ -31,3 +30,4 @@ pub use meters::Meters;
 pub use parts::{Disable, Ports};
 pub use recent::{Known, Recent};
 pub use signature::SECRET_PREFIX;
+pub use supervisor::Supervisor;

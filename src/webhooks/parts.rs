@@ -11,8 +11,8 @@ use waypost_actors::model::OrganizationId;
 use waypost_actors::ports::RecordLog;
 use waypost_actors::watch::Audience;
 
-use super::book::Book;
 use super::client::Client;
+use super::delivery_log::DeliveryLog;
 use super::log::read_log;
 use super::recent::Recent;
 use crate::auth::MasterKey;
@@ -40,7 +40,7 @@ pub(super) struct Shared {
     pub(super) client: Client,
     pub(super) ports: Ports,
     pub(super) recent: RefCell<Recent>,
-    pub(super) book: RefCell<Book>,
+    pub(super) delivery_log: RefCell<DeliveryLog>,
     pub(super) reading: Semaphore,
 }
 
@@ -66,6 +66,6 @@ impl Shared {
 
     /// Logs an attempt that was ordered by hand.
     pub(super) fn note(&self, webhook: Uuid, attempt: WebhookAttempt) {
-        self.book.borrow_mut().add(webhook, attempt);
+        self.delivery_log.borrow_mut().add(webhook, attempt);
     }
 }

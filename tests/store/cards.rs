@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use uuid::Uuid;
-use waypost::store::change_log::{self, DrivenAnew};
+use waypost::store::change_log::{self, DriverRevision};
 use waypost::store::time::Time;
 use waypost::store::track::Track;
 use waypost_actors::model::{
@@ -139,8 +139,8 @@ async fn edit(store: &TestStore, vehicle: VehicleId, what: &str) {
     };
     change_log::insert(&mut tx, &[change]).await.expect("logged");
     let driven =
-        DrivenAnew { assignment_id: Uuid::from_u128(7), vehicle_id: vehicle, from: at(12), to: at(999) };
-    change_log::leave_driven(&mut tx, &[driven]).await.expect("left");
+        DriverRevision { assignment_id: Uuid::from_u128(7), vehicle_id: vehicle, from: at(12), to: at(999) };
+    change_log::queue_driver_revision(&mut tx, &[driven]).await.expect("left");
     tx.commit().await.expect("committed");
 }
 
@@ -164,7 +164,7 @@ fn record(vehicle: VehicleId, round: i64, place: usize, second: i64) -> Record {
 
 async fn settle(track: &Track) {
     track.number_changes().await.expect("numbered");
-    while track.drive_anew().await.expect("put right").1 {}
+    while track.revise_drivers().await.expect("put right").1 {}
     track.number_changes().await.expect("numbered");
 }
 
@@ -239,7 +239,7 @@ async fn who_drove_by_card_never_depends_on_the_order(store: TestStore) {
                 track.number_changes().await.expect("numbered");
             }
             if below(3) == 0 {
-                track.drive_anew().await.expect("put right");
+                track.revise_drivers().await.expect("put right");
             }
         }
         settle(&track).await;
@@ -249,7 +249,7 @@ async fn who_drove_by_card_never_depends_on_the_order(store: TestStore) {
         let expected: Vec<_> = EXPECTED.iter().map(|(second, driver)| (at(*second), *driver)).collect();
         assert_eq!(found, expected, "round {round}");
         assert_eq!(made(&store, vehicle).await, EXPECTED_MADE, "round {round}");
-        assert_eq!(track.drive_anew().await.expect("nothing waits"), (Vec::new(), false));
+        assert_eq!(track.revise_drivers().await.expect("nothing waits"), (Vec::new(), false));
     }
 }
 
@@ -336,7 +336,7 @@ fn the_writer_waits_for_no_edit_of_a_vehicle_and_looks_again() {
         commit(&track, vec![recording(vec![entry(2, 20), entry(4, 35)])]).await;
         for _ in 0..3 {
             track.number_changes().await.expect("numbered");
-            assert_eq!(track.drive_anew().await.expect("tried"), (Vec::new(), true));
+            assert_eq!(track.revise_drivers().await.expect("tried"), (Vec::new(), true));
         }
         assert_eq!(made(&store, VEHICLE).await, []);
         let insert = "insert into assignment (id, organization_id, driver_id, vehicle_id, started_at, ended_at, \

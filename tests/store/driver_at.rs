@@ -1,7 +1,7 @@
 //! Who drove, resolved when a record is written.
 
 use uuid::Uuid;
-use waypost::store::change_log::{self, DrivenAnew};
+use waypost::store::change_log::{self, DriverRevision};
 use waypost::store::time::Time;
 use waypost_actors::model::{Change, ChangeKind, ChangedResource, DriverId, EventStatus};
 use waypost_actors::ports::TrackStore;
@@ -137,8 +137,8 @@ async fn edit(store: &TestStore, (what, from, to): (&str, i64, i64)) {
     };
     change_log::insert(&mut tx, &[change]).await.expect("logged");
     let (from, to) = (at(from), at(to));
-    let driven = DrivenAnew { assignment_id: Uuid::from_u128(7), vehicle_id: VEHICLE, from, to };
-    change_log::leave_driven(&mut tx, &[driven]).await.expect("left");
+    let driven = DriverRevision { assignment_id: Uuid::from_u128(7), vehicle_id: VEHICLE, from, to };
+    change_log::queue_driver_revision(&mut tx, &[driven]).await.expect("left");
     tx.commit().await.expect("committed");
 }
 
@@ -169,14 +169,14 @@ async fn who_drove_never_depends_on_the_order(store: TestStore) {
                 track.number_changes().await.expect("numbered");
             }
             if below(3) == 0 {
-                track.drive_anew().await.expect("put right");
+                track.revise_drivers().await.expect("put right");
             }
         }
         track.number_changes().await.expect("numbered");
-        while track.drive_anew().await.expect("put right").1 {}
+        while track.revise_drivers().await.expect("put right").1 {}
         let mut found = log(&track).await;
         found.sort_by_key(|record| record.occurred_at);
         assert_eq!(drivers(&found), expected, "round {round}");
-        assert_eq!(track.drive_anew().await.expect("nothing waits"), (Vec::new(), false));
+        assert_eq!(track.revise_drivers().await.expect("nothing waits"), (Vec::new(), false));
     }
 }

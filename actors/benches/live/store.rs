@@ -52,7 +52,7 @@ impl TrackStore for Forgetful {
         ready(Ok(Vec::new())).boxed()
     }
 
-    fn drive_anew(&self) -> BoxFuture<'_, Result<(Vec<Record>, bool), StoreError>> {
+    fn revise_drivers(&self) -> BoxFuture<'_, Result<(Vec<Record>, bool), StoreError>> {
         ready(Ok((Vec::new(), false))).boxed()
     }
 

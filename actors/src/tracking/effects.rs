@@ -48,7 +48,7 @@ pub struct PositionRow {
     pub fix: Fix,
     /// Set when it was not evaluated.
     pub quarantine: Option<Quarantine>,
-    /// What this report of it says beside where the vehicle is; judged by nobody.
+    /// Further attributes of this report; not evaluated.
     pub attributes: Option<Attributes>,
     /// What is known of it so far.
     pub freshness: Freshness,

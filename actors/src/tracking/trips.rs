@@ -17,7 +17,7 @@ pub const TRIP_END_STOP_SECONDS: f64 = 300.0;
 /// So does one of this length with the ignition off all the time. Seconds.
 const OFF_SECONDS: f64 = 60.0;
 
-/// A vehicle that set off is gone from there when it is so many times the accuracy of a fix away.
+/// A vehicle has left a place once it is this multiple of the fix's accuracy away from it.
 const GONE: f64 = 2.0;
 
 /// A fix that counts, and what is known of it.

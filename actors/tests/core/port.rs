@@ -98,7 +98,7 @@ impl TrackStore for Store {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
-    fn drive_anew(&self) -> BoxFuture<'_, Result<(Vec<Record>, bool), StoreError>> {
+    fn revise_drivers(&self) -> BoxFuture<'_, Result<(Vec<Record>, bool), StoreError>> {
         self.books().numberings += 1;
         Box::pin(std::future::ready(Ok((Vec::new(), false))))
     }

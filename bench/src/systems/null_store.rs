@@ -80,7 +80,7 @@ impl TrackStore for NullStore {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn drive_anew(&self) -> BoxFuture<'_, Result<(Vec<Record>, bool), StoreError>> {
+    fn revise_drivers(&self) -> BoxFuture<'_, Result<(Vec<Record>, bool), StoreError>> {
         Box::pin(std::future::ready(Ok((Vec::new(), false))))
     }
 

@@ -114,7 +114,7 @@ impl<'a> Parsed<'a> {
             recorded_at: item.recorded_at,
             reported: item.reported,
             attributes: item.attributes,
-            left_out: item.left_out,
+            ignored: item.ignored,
         };
         Parsed {
             items: self.items.into_iter().map(|read| read.map(item)).collect(),

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use waypost_actors::live::LiveError;
 
-use super::gate::Gate;
+use super::listener_context::ListenerContext;
 use super::teltonika::{Datagram, datagram};
 use crate::auth::{Reports, TrackerCredential};
 use crate::ingest::Intake;
@@ -21,7 +21,7 @@ const LONGEST: usize = 2_048;
 const AT_ONCE: usize = 64;
 /// Devices looked up in the store at once.
 const LOOK_UPS: usize = 8;
-/// How long a look-up that found nobody keeps its turn: strangers may try so many names.
+/// How long a look-up of an unknown name keeps its turn, which limits guessing.
 const UNKNOWN_FOR: Duration = Duration::from_secs(1);
 /// Pause after the socket failed.
 const ERROR_PAUSE: Duration = Duration::from_millis(10);
@@ -29,10 +29,10 @@ const ERROR_PAUSE: Duration = Duration::from_millis(10);
 const STORED_WITHIN: Duration = Duration::from_secs(30);
 
 /// Serves a socket until the server stops.
-pub async fn serve_datagrams(socket: UdpSocket, gate: Gate) {
+pub async fn serve_datagrams(socket: UdpSocket, context: ListenerContext) {
     let socket = Arc::new(socket);
     let (turns, look_ups) = (Arc::new(Semaphore::new(AT_ONCE)), Arc::new(Semaphore::new(LOOK_UPS)));
-    let mut stopping = gate.sessions.stopping();
+    let mut stopping = context.sessions.stopping();
     let mut bytes = [0; LONGEST];
     loop {
         let Ok(turn) = Arc::clone(&turns).acquire_owned().await else { return };
@@ -46,10 +46,10 @@ pub async fn serve_datagrams(socket: UdpSocket, gate: Gate) {
             continue;
         };
         let Some(datagram) = datagram(&bytes[..count]) else { continue };
-        let (socket, gate, look_ups) = (Arc::clone(&socket), gate.clone(), Arc::clone(&look_ups));
+        let (socket, context, look_ups) = (Arc::clone(&socket), context.clone(), Arc::clone(&look_ups));
         actix_rt::spawn(async move {
-            let Some(tracker) = find(&gate, &datagram, look_ups).await else { return };
-            if let Ok(Ok(())) = timeout(STORED_WITHIN, stored(&gate, tracker, &datagram)).await {
+            let Some(tracker) = find(&context, &datagram, look_ups).await else { return };
+            if let Ok(Ok(())) = timeout(STORED_WITHIN, stored(&context, tracker, &datagram)).await {
                 answer(&socket, &datagram, from).await;
             }
             drop(turn);
@@ -58,15 +58,19 @@ pub async fn serve_datagrams(socket: UdpSocket, gate: Gate) {
 }
 
 /// Who sends it. One that is not in memory is not looked up while too many are.
-async fn find(gate: &Gate, datagram: &Datagram, look_ups: Arc<Semaphore>) -> Option<Arc<TrackerCredential>> {
-    let (organization, name) = (gate.listener.organization, datagram.device.as_str());
-    if let Some(known) = gate.auth.known_device(organization, name) {
+async fn find(
+    context: &ListenerContext,
+    datagram: &Datagram,
+    look_ups: Arc<Semaphore>,
+) -> Option<Arc<TrackerCredential>> {
+    let (organization, name) = (context.listener.organization, datagram.device.as_str());
+    if let Some(known) = context.auth.known_device(organization, name) {
         return Some(known);
     }
     let turn = look_ups.try_acquire_owned().ok()?;
-    let found = gate.auth.device(organization, name).await.ok()?;
+    let found = context.auth.device(organization, name).await.ok()?;
     if found.is_none() {
-        gate.keep_pending(name, &datagram.items);
+        context.keep_pending(name, &datagram.items);
         actix_rt::spawn(async move {
             sleep(UNKNOWN_FOR).await;
             drop(turn);
@@ -75,9 +79,13 @@ async fn find(gate: &Gate, datagram: &Datagram, look_ups: Arc<Semaphore>) -> Opt
     found
 }
 
-async fn stored(gate: &Gate, tracker: Arc<TrackerCredential>, datagram: &Datagram) -> Result<(), LiveError> {
-    let mut intake = Intake::new(gate.live.clone(), Reports::Own(tracker), gate.report_log.clone());
-    intake = intake.item_by_item().by(gate.listener.protocol.as_str());
+async fn stored(
+    context: &ListenerContext,
+    tracker: Arc<TrackerCredential>,
+    datagram: &Datagram,
+) -> Result<(), LiveError> {
+    let mut intake = Intake::new(context.live.clone(), Reports::Own(tracker), context.report_log.clone());
+    intake = intake.item_by_item().by(context.listener.protocol.as_str());
     intake.hear(&[None]).await?;
     let (counts, rejected) = intake.take(datagram.items.clone()).await?.committed().await?;
     let tally = Tally { stored: counts.stored, duplicates: counts.duplicates, ..Tally::default() };

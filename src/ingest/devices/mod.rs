@@ -2,14 +2,14 @@
 //!
 //! A decoder (`message.rs` has its form) is pure: it cuts messages out of the bytes of a connection and says what each
 //! of them means and what the device is answered once that is stored. It knows no socket, no clock, no store.
-//! `inbox.rs` holds the bytes of a message that is still incomplete. [`Gate`] finds the tracker that a device says it
+//! `inbox.rs` holds the bytes of a message that is still incomplete. [`ListenerContext`] finds the tracker that a device says it
 //! is, and [`serve`] its connection, on which nothing is answered before its commit.
 
 mod datagrams;
-mod gate;
 mod gt06;
 mod h02;
 mod inbox;
+mod listener_context;
 mod message;
 mod protocols;
 mod queclink;
@@ -19,5 +19,5 @@ mod teltonika;
 mod tests;
 
 pub use datagrams::serve_datagrams;
-pub use gate::Gate;
+pub use listener_context::ListenerContext;
 pub use session::serve;

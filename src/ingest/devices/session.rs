@@ -9,8 +9,8 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout};
 use waypost_actors::ports::Counts;
 
-use super::gate::{Admitted, Gate};
 use super::inbox::Inbox;
+use super::listener_context::{Admitted, ListenerContext};
 use super::message::Message;
 use crate::auth::Reports;
 use crate::connections::Connection;
@@ -38,7 +38,7 @@ struct Over;
 
 struct Session {
     stream: TcpStream,
-    gate: Gate,
+    context: ListenerContext,
     inbox: Inbox,
     intake: Intake,
     device: String,
@@ -46,19 +46,19 @@ struct Session {
 }
 
 /// Serves a connection until it ends.
-pub async fn serve(mut connection: Connection, gate: Gate) {
-    let mut stopping = gate.sessions.stopping();
+pub async fn serve(mut connection: Connection, context: ListenerContext) {
+    let mut stopping = context.sessions.stopping();
     let admitted = tokio::select! {
         // In a box: a connection that waits has no room for what it needed at its beginning.
-        admitted = Box::pin(gate.admit(&mut connection)) => admitted,
+        admitted = Box::pin(context.admit(&mut connection)) => admitted,
         _ = stopping.wait_for(Option::is_some) => None,
     };
     let Some(Admitted { tracker, mut open, inbox, messages }) = admitted else { return };
     let (stream, seat) = connection.into_parts();
     let device = tracker.unique_id.clone();
-    let intake = Intake::new(gate.live.clone(), Reports::Own(tracker), gate.report_log.clone());
-    let intake = intake.item_by_item().for_long().by(gate.listener.protocol.as_str());
-    let mut session = Session { stream, gate, inbox, intake, device, damaged: 0 };
+    let intake = Intake::new(context.live.clone(), Reports::Own(tracker), context.report_log.clone());
+    let intake = intake.item_by_item().for_long().by(context.listener.protocol.as_str());
+    let mut session = Session { stream, context, inbox, intake, device, damaged: 0 };
     let _over = session.run(&mut open, messages).await;
     drop(seat);
 }
@@ -82,7 +82,7 @@ impl Session {
     fn gather(&mut self, messages: &mut Vec<Message>) -> Result<(), Over> {
         let mut items: usize = messages.iter().map(|message| message.items.len()).sum();
         while items < MAX_ITEMS {
-            let Some(message) = self.inbox.take(self.gate.live.now()).map_err(|_| Over)? else { break };
+            let Some(message) = self.inbox.take(self.context.live.now()).map_err(|_| Over)? else { break };
             // A connection is one device's.
             if message.device.as_ref().is_some_and(|name| *name != self.device) {
                 return Err(Over);

@@ -9,7 +9,7 @@ mod sqlite;
 use std::path::Path;
 use std::time::Duration;
 
-use super::sql::{Db, Line, Pools, Writer};
+use super::sql::{Db, DedicatedConnection, Pools, Writer};
 use super::transfer::marks::{half_restored, has_moved, is_half};
 pub use location::{Location, OpenError, Options};
 pub(super) use migrate::newest_migration;
@@ -61,7 +61,7 @@ pub fn for_writer(db: &Db, options: &Options) -> Result<Writer, OpenError> {
     match &options.location {
         Location::Postgres(url) => {
             let idle = [("idle_in_transaction_session_timeout", postgres::millis(WRITER_IDLE_PATIENCE))];
-            Ok(Writer::Line(Line::new(postgres(url, options)?.options(idle))))
+            Ok(Writer::Dedicated(DedicatedConnection::new(postgres(url, options)?.options(idle))))
         }
         Location::Embedded(_) => Ok(Writer::Shared(db.clone())),
     }

@@ -9,8 +9,8 @@ use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use sqlx::{Postgres, Sqlite, Transaction};
 use tokio::time::Instant;
 
+use super::dedicated::DedicatedTx;
 use super::error::{Result, SqlError, TakenOver};
-use super::line::LineTx;
 use super::statement::On;
 
 /// The engine a store runs on.
@@ -69,7 +69,7 @@ pub(super) enum Held {
     /// From PostgreSQL's pool.
     Postgres(Transaction<'static, Postgres>),
     /// The track writer's own.
-    Line(LineTx),
+    Dedicated(DedicatedTx),
     /// On SQLite, begun immediate.
     Sqlite(Transaction<'static, Sqlite>),
 }
@@ -185,7 +185,7 @@ impl Tx {
     pub(in crate::store) fn connection(&mut self) -> Connection<'_> {
         match &mut self.held {
             Held::Postgres(tx) => Connection::Postgres(tx),
-            Held::Line(tx) => Connection::Postgres(tx.connection()),
+            Held::Dedicated(tx) => Connection::Postgres(tx.connection()),
             Held::Sqlite(tx) => Connection::Sqlite(tx),
         }
     }
@@ -198,7 +198,7 @@ impl Tx {
         }
         match self.held {
             Held::Postgres(tx) => tx.commit().await,
-            Held::Line(tx) => tx.end("commit").await,
+            Held::Dedicated(tx) => tx.end("commit").await,
             Held::Sqlite(tx) => tx.commit().await,
         }
     }
@@ -207,7 +207,7 @@ impl Tx {
     pub async fn rollback(self) -> Result<()> {
         match self.held {
             Held::Postgres(tx) => tx.rollback().await,
-            Held::Line(tx) => tx.end("rollback").await,
+            Held::Dedicated(tx) => tx.end("rollback").await,
             Held::Sqlite(tx) => tx.rollback().await,
         }
     }

@@ -10,18 +10,18 @@
 //! transaction.
 
 mod connections;
+mod dedicated;
 mod durability;
 mod error;
-mod line;
 mod statement;
 mod writer;
 
 pub(super) use connections::{Connection, Reader, Renewed};
 pub use connections::{Db, Engine, Pools, Tx};
+pub use dedicated::DedicatedConnection;
+pub(super) use dedicated::in_time;
 pub use durability::Durability;
 pub(super) use durability::{StoreView, broken_at_start, is_encrypted, look, not_durable, pin};
 pub use error::{Result, SqlError, is_conflict, is_never_taken, is_taken_over, is_unavailable};
-pub use line::Line;
-pub(super) use line::in_time;
 pub use statement::{On, Param, Record, Stmt};
 pub use writer::Writer;

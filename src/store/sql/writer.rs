@@ -1,14 +1,14 @@
 //! The connection for the track writer's transactions.
 
 use super::connections::{Db, Held, Tx};
+use super::dedicated::DedicatedConnection;
 use super::error::Result;
-use super::line::Line;
 
 /// The connection for the track writer's transactions.
 #[derive(Clone)]
 pub enum Writer {
     /// On PostgreSQL.
-    Line(Line),
+    Dedicated(DedicatedConnection),
     /// On SQLite, whose only write connection is shared with everything else.
     Shared(Db),
 }
@@ -17,7 +17,7 @@ impl Writer {
     /// Opens a transaction, which must check the epoch itself.
     pub(in crate::store) async fn begin(&self) -> Result<Tx> {
         match self {
-            Self::Line(line) => Ok(Tx::unfenced(Held::Line(line.begin().await?))),
+            Self::Dedicated(line) => Ok(Tx::unfenced(Held::Dedicated(line.begin().await?))),
             Self::Shared(db) => db.begin().await,
         }
     }
@@ -25,7 +25,7 @@ impl Writer {
     /// Closes its connection.
     pub async fn close(&self) {
         match self {
-            Self::Line(line) => line.close().await,
+            Self::Dedicated(line) => line.close().await,
             Self::Shared(db) => db.close().await,
         }
     }

@@ -31,12 +31,12 @@ struct Written {
 
 /// What a batch begins with.
 #[derive(sqlx::FromRow)]
-struct Taken {
+struct ReservedNumbers {
     /// The number of its first record.
     first: i64,
     /// Its own.
     number: i64,
-    /// Whether anybody ever drove anything.
+    /// Whether any driver assignment exists.
     anybody_drove: bool,
     /// Whether any vehicle has a dirty mark.
     anybody_is_dirty: bool,
@@ -84,7 +84,7 @@ impl Track {
         writes: &[VehicleWrite],
     ) -> Result<Option<Written>> {
         let expected: usize = writes.iter().map(|write| write.effects.records.len()).sum();
-        let Some(Taken { first, number, anybody_drove, anybody_is_dirty }) =
+        let Some(ReservedNumbers { first, number, anybody_drove, anybody_is_dirty }) =
             self.take_numbers(tx, expected as i64).await?
         else {
             return Ok(None);
@@ -146,7 +146,7 @@ impl Track {
     }
 
     /// Locks the row of numbers, takes the commit's own and as many as there should be new records.
-    async fn take_numbers(&self, tx: &mut Tx, count: i64) -> Result<Option<Taken>> {
+    async fn take_numbers(&self, tx: &mut Tx, count: i64) -> Result<Option<ReservedNumbers>> {
         let take = "update writer set next_sequence = next_sequence + $1, log_number = log_number + 1 \
             where name = 'main' and epoch = $2 \
             returning next_sequence - $1 as first, log_number as number, \

@@ -17,7 +17,7 @@ use crate::store::packed_chunk::ChunkFix;
 use crate::store::position_row::fresh_of;
 use crate::store::sql::{Db, Result, SqlError, Tx};
 
-/// Rows are deleted so many at a time, not with each commit.
+/// Rows are trimmed in batches of this size, not with each commit.
 pub(super) const TRIM_ROWS: i64 = 16;
 
 /// Appends what a batch applied; nothing, if it has no fixes. An error, if a fix has an instant that no table takes: it

@@ -14,7 +14,7 @@ pub(super) struct Memory {
     /// Whether the log was read: until then the rest is empty.
     pub(super) is_recovered: bool,
     pub(super) unsaved: Unsaved,
-    /// A commit of which nobody knows whether it is stored: its number, and what it does.
+    /// A commit whose outcome is unknown: its number, and what it does.
     pub(super) doubt: Option<(i64, Plan)>,
     /// The log holds nothing from before this commit.
     pub(super) log_from: i64,

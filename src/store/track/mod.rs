@@ -5,7 +5,7 @@
 mod cards;
 mod commit;
 mod connections;
-mod driven;
+mod driver_revisions;
 mod fix_log;
 mod memory;
 mod numbering;
@@ -104,7 +104,7 @@ impl Track {
         self.tails.of(vehicle)
     }
 
-    /// Begins a transaction beside which nothing is committed; `None`, if another server is the writer now.
+    /// Begins a transaction that excludes concurrent commits; `None` if another server is the writer now.
     pub(super) async fn hold_commits(&self) -> Result<Option<Held<'_>>> {
         let mut memory = self.memory.lock().await;
         let mut tx = self.writer.begin().await?;
@@ -213,7 +213,7 @@ impl TrackStore for Track {
         })
     }
 
-    fn drive_anew(&self) -> BoxFuture<'_, std::result::Result<(Vec<Record>, bool), StoreError>> {
+    fn revise_drivers(&self) -> BoxFuture<'_, std::result::Result<(Vec<Record>, bool), StoreError>> {
         Box::pin(async move {
             self.require_durability()?;
             self.revise_drivers().await.map_err(away)?.ok_or(StoreError::TakenOver)

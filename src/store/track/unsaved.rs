@@ -45,7 +45,7 @@ pub(super) struct Unsaved {
 pub(super) struct Plan {
     /// Their rows are written.
     pub(super) saved: Vec<NewState>,
-    /// The log tells them.
+    /// Not written: recoverable from the fix log.
     logged: Vec<NewState>,
     /// Fixes of the commit that are newer than all others of their vehicles.
     pub(super) fresh: HashMap<VehicleId, Vec<ChunkFix>>,

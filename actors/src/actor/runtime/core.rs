@@ -15,7 +15,7 @@ use super::registry::{FenceSnapshots, GeofenceRegistry};
 use super::router::VehicleRouter;
 use super::watchdog::{IsThere, Watchdog, WatchdogParts};
 use super::workers::Workers;
-use crate::actor::watch::connections::{self, Connections, ConnectionsParts, Lines};
+use crate::actor::watch::connections::{self, Connections, ConnectionsParts, TrackedVehicles};
 use crate::actor::watch::hub::PositionHub;
 use crate::actor::watch::occupancy::Occupancy;
 use crate::actor::writer::cache::Cache;
@@ -75,8 +75,8 @@ impl Core {
         let permits = Permits::new(config.max_waiting_fixes, meters.clone());
         let snapshots = FenceSnapshots::load(&seeds.fences);
         let hub = PositionHub::begin(&threads.router, permits.clone());
-        let lines = connections::lines(&seeds);
-        let occupancy = start_occupancy(&threads, &mut seeds, &lines, hub.clone(), meters.clone());
+        let tracked = connections::connectivity_of(&seeds);
+        let occupancy = start_occupancy(&threads, &mut seeds, &tracked, hub.clone(), meters.clone());
         let made = |cache| Cache::new(cache, occupancy.clone(), Arc::clone(&clock), meters.clone());
         let cache = cache.map(made).map(|cache| Cache::start_in_arbiter(&threads.router, move |_| cache));
         let ((is_taken_over, taken_over), health) = (watch::channel(false), watch::Sender::new(Health::Well));
@@ -98,7 +98,7 @@ impl Core {
         let (dirty, silences) = (dirty_among(&seeds), seeds.silences.into_iter().collect());
         let begun = (&config, &clock, &meters);
         let connections =
-            start_connections(&threads, begun, &writer, &occupancy, &permits, (silences, lines));
+            start_connections(&threads, begun, &writer, &occupancy, &permits, (silences, tracked));
         let handles = VehicleHandles::default();
         let vehicles = DirectoryParts {
             handles: handles.clone(),
@@ -180,12 +180,13 @@ fn dirty_among(seeds: &Seeds) -> Vec<VehicleId> {
 fn start_occupancy(
     threads: &Threads,
     seeds: &mut Seeds,
-    lines: &Lines,
+    tracked: &TrackedVehicles,
     hub: PositionHub,
     meters: Meters,
 ) -> Addr<Occupancy> {
-    let line_of = |vehicle| lines.get(&vehicle).map(|tracked| Arc::clone(&tracked.line)).unwrap_or_default();
-    let occupancy = Occupancy::new(&mut seeds.vehicles, line_of, seeds.next_sequence, hub, meters);
+    let connectivity_of =
+        |vehicle| tracked.get(&vehicle).map(|tracked| Arc::clone(&tracked.connectivity)).unwrap_or_default();
+    let occupancy = Occupancy::new(&mut seeds.vehicles, connectivity_of, seeds.next_sequence, hub, meters);
     Occupancy::start_in_arbiter(&threads.router, move |_| occupancy)
 }
 
@@ -195,7 +196,7 @@ fn start_connections(
     writer: &Writer,
     occupancy: &Addr<Occupancy>,
     permits: &Permits,
-    (silences, lines): (HashMap<OrganizationId, Silence>, Lines),
+    (silences, tracked): (HashMap<OrganizationId, Silence>, TrackedVehicles),
 ) -> Addr<Connections> {
     let connections = Connections::new(ConnectionsParts {
         writer: writer.clone(),
@@ -205,7 +206,7 @@ fn start_connections(
         meters: meters.clone(),
         every: config.connection_look_every,
         silences,
-        lines,
+        tracked,
     });
     Connections::start_in_arbiter(&threads.router, move |_| connections)
 }

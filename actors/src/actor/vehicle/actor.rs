@@ -13,7 +13,7 @@ use super::poison::{Quarantined, in_order};
 use super::report_batch::{Outcome, VehicleReport};
 use super::write_chain::WriteChain;
 use crate::actor::watch::connections::Heard;
-use crate::actor::watch::line::Line;
+use crate::actor::watch::connectivity::Connectivity;
 use crate::actor::watch::occupancy::{Seed, Withdraw};
 use crate::actor::writer::inbox::Write;
 use crate::error::LiveError;
@@ -46,7 +46,7 @@ pub(crate) struct VehicleActor {
     /// Fixes on which its predecessors panicked too often.
     pub(super) quarantined: Quarantined,
     /// Whether it is heard of.
-    line: Arc<Line>,
+    connectivity: Arc<Connectivity>,
     _alive: LiveActorGuard,
 }
 
@@ -83,7 +83,7 @@ impl VehicleActor {
             correcting: None,
             correction: 0,
             provisional: None,
-            line: Arc::default(),
+            connectivity: Arc::default(),
         }
     }
 
@@ -110,8 +110,8 @@ impl VehicleActor {
             occupancy.send(Seed(vehicle)).await
         };
         ctx.wait(seed.into_actor(self).map(move |seed, actor, ctx| match seed {
-            Ok((state, line)) => {
-                (actor.state, actor.line) = (state, line);
+            Ok((state, connectivity)) => {
+                (actor.state, actor.connectivity) = (state, connectivity);
                 actor.retired = false;
                 actor.correcting = None;
                 actor.provisional = None;
@@ -148,11 +148,11 @@ impl VehicleActor {
 
     /// Notes that the vehicle is heard of: now, however old its fixes are. Those of a frame came together.
     fn hear(&self, fixes: &[Fix]) {
-        if fixes.last().is_some_and(|fix| self.line.hear(fix.received_at)) {
+        if fixes.last().is_some_and(|fix| self.connectivity.hear(fix.received_at)) {
             let (vehicle_id, organization_id) = (self.id(), self.organization());
-            let line = Arc::clone(&self.line);
-            if self.parts.connections.try_send(Heard { vehicle_id, organization_id, line }).is_err() {
-                self.line.answer(); // the next report asks again
+            let connectivity = Arc::clone(&self.connectivity);
+            if self.parts.connections.try_send(Heard { vehicle_id, organization_id, connectivity }).is_err() {
+                self.connectivity.answer(); // the next report asks again
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Detects when vehicles fall silent or come back, with one timer wheel for all, and logs each change as a record. Knows
 //! nothing of where vehicles are.
 //!
-//! A vehicle notes by itself when it is heard ([`Line`]); the wheel looks at it when it may have become silent, and puts it
+//! A vehicle notes by itself when it is heard ([`Connectivity`]); the wheel looks at it when it may have become silent, and puts it
 //! in again if it was heard since. Silence counts from the start of the server, and anew from each time the store comes
-//! back: while nobody can be heard, nobody is silent.
+//! back: while the store is away, no vehicle is reported silent.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use actix::fut::ActorFutureExt as _;
 use actix::prelude::*;
 use rustc_hash::FxBuildHasher;
 
-use super::line::Line;
+use super::connectivity::Connectivity;
 use super::occupancy::Occupancy;
 use super::queries::Whereabouts;
 use super::wheel::TimerWheel;
 use crate::actor::runtime::permits::Permits;
-use crate::actor::writer::inbox::{Untold, Writer};
+use crate::actor::writer::inbox::{NotLogged, Writer};
 use crate::clock::Clock;
 use crate::meters::Meters;
 use crate::model::{Connection, OrganizationId, Silence, Timestamp, VehicleId};
@@ -42,16 +42,16 @@ pub(crate) struct ConnectionsParts {
     /// The time between two looks.
     pub(crate) every: Duration,
     pub(crate) silences: HashMap<OrganizationId, Silence>,
-    pub(crate) lines: Lines,
+    pub(crate) tracked: TrackedVehicles,
 }
 
-/// The lines at the start.
-pub(crate) type Lines = HashMap<VehicleId, Tracked, FxBuildHasher>;
+/// The connectivity of each vehicle at the start.
+pub(crate) type TrackedVehicles = HashMap<VehicleId, Tracked, FxBuildHasher>;
 
 /// A vehicle that was heard once.
 pub(crate) struct Tracked {
     organization_id: OrganizationId,
-    pub(crate) line: Arc<Line>,
+    pub(crate) connectivity: Arc<Connectivity>,
     /// When it was heard last before it was told to be silent.
     silent_since: Timestamp,
     /// Its newest place in the wheel; older ones are void.
@@ -71,9 +71,9 @@ pub(crate) struct Connections {
     counts_from: Timestamp,
 }
 
-/// The lines as they are stored. Where the log says nothing of a vehicle, its state follows from the time between its last
+/// Connectivity as it is stored. Where the log says nothing of a vehicle, its state follows from the time between its last
 /// report and the newest one of the fleet, which is about when the server last ran.
-pub(crate) fn lines(seeds: &Seeds) -> Lines {
+pub(crate) fn connectivity_of(seeds: &Seeds) -> TrackedVehicles {
     let silences: HashMap<_, _> = seeds.silences.iter().copied().collect();
     let heard_at = |seed: &VehicleSeed| {
         let told = seed.connection.map(|(_, heard_at)| heard_at);
@@ -81,7 +81,7 @@ pub(crate) fn lines(seeds: &Seeds) -> Lines {
     };
     let heard = || seeds.vehicles.iter().filter_map(|seed| Some((seed, heard_at(seed)?)));
     let newest = heard().map(|(_, at)| at).max();
-    let line = |(seed, heard_at): (&VehicleSeed, Timestamp)| {
+    let connectivity = |(seed, heard_at): (&VehicleSeed, Timestamp)| {
         let organization_id = seed.vehicle.organization_id;
         let (told, silent_since) = seed.connection.unwrap_or_else(|| {
             let silent = newest.map_or(0.0, |newest| newest.seconds_since(heard_at));
@@ -90,11 +90,11 @@ pub(crate) fn lines(seeds: &Seeds) -> Lines {
         });
         // It may have been heard by fixes that are older than its newest.
         let heard_at = if told == Connection::Online { heard_at.max(silent_since) } else { heard_at };
-        let line = Arc::new(Line::new(Some((heard_at, told))));
-        line.track();
-        (seed.vehicle.id, Tracked { organization_id, line, silent_since, turn: 0 })
+        let connectivity = Arc::new(Connectivity::new(Some((heard_at, told))));
+        connectivity.track();
+        (seed.vehicle.id, Tracked { organization_id, connectivity, silent_since, turn: 0 })
     };
-    heard().map(line).collect()
+    heard().map(connectivity).collect()
 }
 
 impl Connections {
@@ -108,7 +108,7 @@ impl Connections {
     /// What a vehicle is, as far as can be told; `None`: nobody asks.
     fn state(&self, tracked: &Tracked, now: Timestamp) -> Option<Connection> {
         let silence = self.parts.silences.get(&tracked.organization_id)?;
-        let (told, heard_at) = (tracked.line.told()?, tracked.line.heard_at());
+        let (told, heard_at) = (tracked.connectivity.told()?, tracked.connectivity.heard_at());
         if told != Connection::Online && heard_at > tracked.silent_since {
             return Some(Connection::Online);
         }
@@ -118,9 +118,9 @@ impl Connections {
 
     /// Sets when to look at a vehicle again.
     fn line_up(&mut self, vehicle: VehicleId) {
-        let Some(tracked) = self.parts.lines.get_mut(&vehicle) else { return };
-        let Some(told) = tracked.line.told() else { return };
-        let heard_at = tracked.line.heard_at();
+        let Some(tracked) = self.parts.tracked.get_mut(&vehicle) else { return };
+        let Some(told) = tracked.connectivity.told() else { return };
+        let heard_at = tracked.connectivity.heard_at();
         tracked.turn = tracked.turn.wrapping_add(1);
         if told != Connection::Online && heard_at > tracked.silent_since {
             self.waiting.insert(vehicle);
@@ -140,7 +140,7 @@ impl Connections {
             (self.generation, self.counts_from) = (generation, now);
         }
         for (vehicle, turn) in self.wheel.turn(now) {
-            if self.parts.lines.get(&vehicle).is_some_and(|tracked| tracked.turn == turn) {
+            if self.parts.tracked.get(&vehicle).is_some_and(|tracked| tracked.turn == turn) {
                 self.waiting.insert(vehicle);
             }
         }
@@ -195,12 +195,12 @@ impl Connections {
     }
 
     fn change(&mut self, vehicle_id: VehicleId, now: Timestamp) -> Option<ConnectionChange> {
-        let tracked = self.parts.lines.get(&vehicle_id)?;
-        let state = self.state(tracked, now).filter(|state| Some(*state) != tracked.line.told())?;
+        let tracked = self.parts.tracked.get(&vehicle_id)?;
+        let state = self.state(tracked, now).filter(|state| Some(*state) != tracked.connectivity.told())?;
         let silence = *self.parts.silences.get(&tracked.organization_id)?;
         let counts_from = self.counts_from;
-        let tracked = self.parts.lines.get_mut(&vehicle_id)?;
-        let (organization_id, heard_at) = (tracked.organization_id, tracked.line.heard_at());
+        let tracked = self.parts.tracked.get_mut(&vehicle_id)?;
+        let (organization_id, heard_at) = (tracked.organization_id, tracked.connectivity.heard_at());
         let occurred_at = if state == Connection::Online {
             heard_at
         } else {
@@ -224,11 +224,11 @@ impl Connections {
         &mut self,
         known: Vec<VehicleId>,
         gone: Vec<VehicleId>,
-        told: Result<(), Untold>,
+        told: Result<(), NotLogged>,
         ctx: &mut Context<Self>,
     ) {
         for vehicle in gone {
-            self.parts.lines.remove(&vehicle);
+            self.parts.tracked.remove(&vehicle);
         }
         match told {
             Ok(()) => {
@@ -236,11 +236,11 @@ impl Connections {
                 self.tell(ctx);
             }
             // Until the next look, which knows whether the store was away.
-            Err(Untold::Lost) => self.waiting.extend(known),
-            Err(Untold::Refused) => {
+            Err(NotLogged::Lost) => self.waiting.extend(known),
+            Err(NotLogged::Refused) => {
                 let later = (self.parts.clock)().plus_seconds(REST_SECONDS);
                 for vehicle in known {
-                    if let Some(tracked) = self.parts.lines.get_mut(&vehicle) {
+                    if let Some(tracked) = self.parts.tracked.get_mut(&vehicle) {
                         tracked.turn = tracked.turn.wrapping_add(1);
                         self.wheel.put((vehicle, tracked.turn), later);
                     }
@@ -255,7 +255,7 @@ impl Actor for Connections {
 
     fn started(&mut self, ctx: &mut Context<Self>) {
         ctx.set_mailbox_capacity(MAILBOX);
-        let all: Vec<VehicleId> = self.parts.lines.keys().copied().collect();
+        let all: Vec<VehicleId> = self.parts.tracked.keys().copied().collect();
         all.into_iter().for_each(|vehicle| self.line_up(vehicle));
         ctx.run_interval(self.parts.every, Self::look);
     }
@@ -267,16 +267,20 @@ impl Actor for Connections {
 pub(crate) struct Heard {
     pub(crate) vehicle_id: VehicleId,
     pub(crate) organization_id: OrganizationId,
-    pub(crate) line: Arc<Line>,
+    pub(crate) connectivity: Arc<Connectivity>,
 }
 
 impl Handler<Heard> for Connections {
     type Result = ();
 
-    fn handle(&mut self, Heard { vehicle_id, organization_id, line }: Heard, ctx: &mut Context<Self>) {
-        line.track();
-        let new = Tracked { organization_id, line, silent_since: Timestamp::MIN, turn: 0 };
-        self.parts.lines.entry(vehicle_id).or_insert(new);
+    fn handle(
+        &mut self,
+        Heard { vehicle_id, organization_id, connectivity }: Heard,
+        ctx: &mut Context<Self>,
+    ) {
+        connectivity.track();
+        let new = Tracked { organization_id, connectivity, silent_since: Timestamp::MIN, turn: 0 };
+        self.parts.tracked.entry(vehicle_id).or_insert(new);
         self.line_up(vehicle_id);
         self.tell(ctx);
     }
@@ -294,7 +298,7 @@ impl Handler<PutSilence> for Connections {
         if self.parts.silences.insert(organization, silence) == Some(silence) {
             return;
         }
-        let own = self.parts.lines.iter().filter(|(_, tracked)| tracked.organization_id == organization);
+        let own = self.parts.tracked.iter().filter(|(_, tracked)| tracked.organization_id == organization);
         let own: Vec<VehicleId> = own.map(|(vehicle, _)| *vehicle).collect();
         own.into_iter().for_each(|vehicle| self.line_up(vehicle));
     }

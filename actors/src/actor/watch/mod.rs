@@ -1,8 +1,8 @@
 //! What readers get: committed state, and provisional positions ahead of it.
 
 pub(crate) mod connections;
+pub(crate) mod connectivity;
 pub(crate) mod hub;
-pub(crate) mod line;
 pub(crate) mod occupancy;
 pub(crate) mod queries;
 pub(crate) mod watchers;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use actix::prelude::*;
 use rustc_hash::FxBuildHasher;
 
+use super::connectivity::Connectivity;
 use super::hub::{PositionHub, Uncommitted};
-use super::line::Line;
 use super::watchers::{Commit, Watchers};
 use crate::meters::Meters;
 use crate::model::{Change, GeofenceId, OrganizationId, Timestamp, VehicleId};
@@ -23,13 +23,13 @@ pub(super) struct Known {
     /// Where its committed dirty mark begins; the hub knows it too.
     pub(super) dirty_from: Option<Timestamp>,
     /// Whether it is heard of.
-    pub(super) line: Arc<Line>,
+    pub(super) connectivity: Arc<Connectivity>,
 }
 
 impl Known {
     pub(super) fn now(&self) -> VehicleNow {
         let settled_through = self.state.settled_through(self.dirty_from);
-        VehicleNow { state: Arc::clone(&self.state), settled_through, connection: self.line.state() }
+        VehicleNow { state: Arc::clone(&self.state), settled_through, connection: self.connectivity.state() }
     }
 }
 
@@ -46,10 +46,10 @@ pub(crate) struct Occupancy {
 }
 
 impl Occupancy {
-    /// Takes the states from the seeds. `line_of`: whether each is heard of.
+    /// Takes the states from the seeds. `connectivity_of`: when each was heard.
     pub(crate) fn new(
         seeds: &mut [VehicleSeed],
-        line_of: impl Fn(VehicleId) -> Arc<Line>,
+        connectivity_of: impl Fn(VehicleId) -> Arc<Connectivity>,
         next_sequence: i64,
         hub: PositionHub,
         meters: Meters,
@@ -70,16 +70,16 @@ impl Occupancy {
                 state: Arc::new(std::mem::take(&mut seed.state)),
                 dirty_from: seed.dirty_from,
             };
-            occupancy.add(new, line_of(seed.vehicle.id));
+            occupancy.add(new, connectivity_of(seed.vehicle.id));
         }
         occupancy
     }
 
     /// Adds a vehicle that was not known; returns the change.
-    fn add(&mut self, new: CommittedVehicle, line: Arc<Line>) -> VehicleUpdate {
+    fn add(&mut self, new: CommittedVehicle, connectivity: Arc<Connectivity>) -> VehicleUpdate {
         let CommittedVehicle { vehicle_id, organization_id, state, dirty_from } = new;
         let crossed = crossed(&VehicleState::default(), &state);
-        let known = Known { organization_id, state, dirty_from, line };
+        let known = Known { organization_id, state, dirty_from, connectivity };
         let now = known.now();
         self.vehicles.insert(vehicle_id, known);
         self.fleets.entry(organization_id).or_default().insert(vehicle_id);
@@ -182,8 +182,8 @@ impl Occupancy {
     /// Takes over what records tell of connections; returns whose.
     fn note_connections(&self, records: &[Record]) -> HashSet<VehicleId> {
         let told = records.iter().filter_map(|record| {
-            let line = &self.vehicles.get(&record.vehicle_id)?.line;
-            line.tell(record.connection()?.state);
+            let connectivity = &self.vehicles.get(&record.vehicle_id)?.connectivity;
+            connectivity.tell(record.connection()?.state);
             Some(record.vehicle_id)
         });
         told.collect()
@@ -281,9 +281,9 @@ impl Handler<Replace> for Occupancy {
     }
 }
 
-/// A vehicle's newest committed state and its line, to start its actor with. From the vehicle.
+/// A vehicle's newest committed state and its connectivity, to start its actor with. From the vehicle.
 #[derive(Message)]
-#[rtype(result = "(Arc<VehicleState>, Arc<Line>)")]
+#[rtype(result = "(Arc<VehicleState>, Arc<Connectivity>)")]
 pub(crate) struct Seed(pub(crate) VehicleId);
 
 impl Handler<Seed> for Occupancy {
@@ -292,7 +292,9 @@ impl Handler<Seed> for Occupancy {
     fn handle(&mut self, Seed(vehicle): Seed, _: &mut Context<Self>) -> Self::Result {
         let known = self.vehicles.get(&vehicle);
         MessageResult(
-            known.map(|known| (Arc::clone(&known.state), Arc::clone(&known.line))).unwrap_or_default(),
+            known
+                .map(|known| (Arc::clone(&known.state), Arc::clone(&known.connectivity)))
+                .unwrap_or_default(),
         )
     }
 }

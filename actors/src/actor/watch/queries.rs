@@ -89,9 +89,14 @@ impl Handler<Inside> for Occupancy {
 
     fn handle(&mut self, Inside(fence): Inside, _: &mut Context<Self>) -> Self::Result {
         let inside = |vehicle_id: &VehicleId| {
-            let Known { state, line, .. } = self.vehicles.get(vehicle_id)?;
+            let Known { state, connectivity, .. } = self.vehicles.get(vehicle_id)?;
             let held = HeldFence::from(state.stay(fence)?);
-            Some(InsideView { vehicle_id: *vehicle_id, held, fix: state.last?, connection: line.state() })
+            Some(InsideView {
+                vehicle_id: *vehicle_id,
+                held,
+                fix: state.last?,
+                connection: connectivity.state(),
+            })
         };
         let mut views: Vec<InsideView> =
             self.inside.get(&fence).into_iter().flatten().filter_map(inside).collect();

@@ -15,7 +15,7 @@ use crate::model::{Timestamp, VehicleId};
 use crate::ports::{Batch, Committed};
 
 /// What a commit owes the sender of a write.
-pub(super) struct Owed {
+pub(super) struct PendingReply {
     pub(super) part: VehicleReport,
     pub(super) known_duplicates: u64,
     /// Fixes that the commit's counts must add up to.
@@ -31,12 +31,12 @@ pub(super) struct Owed {
 
 /// One transaction and the answers it owes, in the same order.
 #[derive(Default)]
-pub(super) struct Piece {
+pub(super) struct Transaction {
     pub(super) batch: Batch,
-    pub(super) owed: Vec<Owed>,
+    pub(super) owed: Vec<PendingReply>,
 }
 
-impl Piece {
+impl Transaction {
     /// Its weight: rows and records.
     pub(super) fn weight(&self) -> usize {
         self.batch.writes.iter().map(|write| write.effects.weight()).sum()
@@ -56,7 +56,7 @@ impl Piece {
     }
 
     /// Separates the writes whose chain is invalid.
-    fn without_void(self) -> (Self, Vec<Owed>) {
+    fn without_void(self) -> (Self, Vec<PendingReply>) {
         if self.owed.iter().all(|owed| owed.link.is_valid()) {
             return (self, Vec::new());
         }
@@ -80,7 +80,7 @@ pub(super) struct Waiting {
     writes: VecDeque<(Write, Instant)>,
     rows: usize,
     /// Halves of a batch that the store refused; they are tried before everything else, in their order.
-    halves: VecDeque<Piece>,
+    halves: VecDeque<Transaction>,
     /// Writes taken in so far, and those of them that are committed or refused.
     taken: u64,
     finished: u64,
@@ -96,12 +96,12 @@ impl Waiting {
         self.writes.push_back((write, came));
     }
 
-    /// The weight of the writes not yet cut into pieces: rows and records.
+    /// The weight of the writes not yet cut into transactions: rows and records.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The number of writes not yet cut into pieces.
+    /// The number of writes not yet cut into transactions.
     pub(super) fn len(&self) -> usize {
         self.writes.len()
     }
@@ -117,21 +117,21 @@ impl Waiting {
 
     /// Takes the next transaction, as large as `max_rows` allows; may be empty if everything that waited had an
     /// invalid chain.
-    pub(super) fn next(&mut self, max_rows: usize) -> Piece {
-        let piece = match self.halves.pop_front() {
+    pub(super) fn next(&mut self, max_rows: usize) -> Transaction {
+        let transaction = match self.halves.pop_front() {
             Some(half) => half,
             None => self.gather(max_rows),
         };
-        let (piece, void) = piece.without_void();
+        let (transaction, void) = transaction.without_void();
         self.finished(void.len());
         refuse(void);
-        piece
+        transaction
     }
 
-    fn gather(&mut self, max_rows: usize) -> Piece {
+    fn gather(&mut self, max_rows: usize) -> Transaction {
         let many = self.writes.len();
         let (batch, owed) = (Batch { writes: Vec::with_capacity(many) }, Vec::with_capacity(many));
-        let mut piece = Piece { batch, owed };
+        let mut transaction = Transaction { batch, owed };
         let mut rows = 0;
         while let Some((write, _)) = self.writes.front() {
             let more = write.to_store.effects.weight();
@@ -142,7 +142,7 @@ impl Waiting {
             rows += more;
             let Write { to_store, part, link, age_seconds } = write;
             let effects = &to_store.effects;
-            piece.owed.push(Owed {
+            transaction.owed.push(PendingReply {
                 known_duplicates: effects.duplicates,
                 rows: effects.rows.len() as u64,
                 is_about_late_data: effects.late.is_some() || effects.correction.is_some(),
@@ -151,15 +151,15 @@ impl Waiting {
                 age_seconds,
                 came,
             });
-            piece.batch.writes.push(to_store);
+            transaction.batch.writes.push(to_store);
         }
         self.rows -= rows;
-        piece
+        transaction
     }
 
-    /// Tries a refused piece again in two halves.
-    pub(super) fn halve(&mut self, piece: Piece) {
-        for half in piece.halves().into_iter().rev() {
+    /// Tries a refused transaction again in two halves.
+    pub(super) fn halve(&mut self, transaction: Transaction) {
+        for half in transaction.halves().into_iter().rev() {
             self.halves.push_front(half);
         }
     }
@@ -194,7 +194,8 @@ impl Waiting {
     pub(super) fn refuse_all(&mut self) -> usize {
         self.rows = 0;
         self.finished = self.taken;
-        let halves: Vec<Owed> = self.halves.drain(..).flat_map(|piece| piece.owed).collect();
+        let halves: Vec<PendingReply> =
+            self.halves.drain(..).flat_map(|transaction| transaction.owed).collect();
         let many = halves.len() + self.writes.len();
         refuse(halves);
         for (write, _) in self.writes.drain(..) {
@@ -205,7 +206,7 @@ impl Waiting {
 }
 
 /// Answers the senders that their writes came to nothing and have to be sent again.
-pub(super) fn refuse(owed: impl IntoIterator<Item = Owed>) {
+pub(super) fn refuse(owed: impl IntoIterator<Item = PendingReply>) {
     for owed in owed {
         owed.part.resolve(Err(LiveError::Unavailable));
     }
@@ -222,11 +223,11 @@ pub(super) fn dirty_vehicles(batch: &Batch, committed: &[Committed]) -> Vec<Vehi
 
 /// What is impossible about a commit's answer, if anything.
 pub(super) fn broken_invariant(
-    owed: &[Owed],
+    owed: &[PendingReply],
     committed: &[Committed],
     next: i64,
 ) -> Option<(Invariant, String)> {
-    let accounted = |(owed, committed): (&Owed, &Committed)| {
+    let accounted = |(owed, committed): (&PendingReply, &Committed)| {
         owed.rows == committed.counts.stored + committed.counts.duplicates
     };
     if owed.len() != committed.len() || !owed.iter().zip(committed).all(accounted) {

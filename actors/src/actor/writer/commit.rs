@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use actix::prelude::*;
 
-use super::batches::{Owed, Piece, broken_invariant, dirty_vehicles, misnumbered};
+use super::batches::{PendingReply, Transaction, broken_invariant, dirty_vehicles, misnumbered};
 use super::corrections::Dirty;
-use super::inbox::{Telling, Untold};
+use super::inbox::{ConnectionRecords, NotLogged};
 use super::parts::PersistenceParts;
 use super::retry::in_time;
 use crate::actor::watch::occupancy::{self, CommittedVehicle, Logged, Occupancy};
@@ -23,26 +23,26 @@ pub(super) enum Ended {
         next_sequence: i64,
         newest: Vec<Newest>,
         committed: Vec<Committed>,
-        owed: Vec<Owed>,
+        owed: Vec<PendingReply>,
         weight: usize,
     },
-    Failed(StoreError, Piece),
+    Failed(StoreError, Transaction),
     /// It is stored, but the store's answer cannot be true.
-    Broken(Invariant, String, Piece),
+    Broken(Invariant, String, Transaction),
 }
 
 /// What else waits for its numbers.
 #[derive(Default)]
-pub(super) struct Unlogged {
+pub(super) struct PendingLogEntries {
     /// Changes of master data.
     pub(super) changes_wait: bool,
     /// Records of connections.
-    pub(super) telling: Option<Telling>,
+    pub(super) connection_records: Option<ConnectionRecords>,
 }
 
-impl Unlogged {
+impl PendingLogEntries {
     pub(super) const fn is_empty(&self) -> bool {
-        !self.changes_wait && self.telling.is_none()
+        !self.changes_wait && self.connection_records.is_none()
     }
 }
 
@@ -70,10 +70,10 @@ impl Log {
         Ok(many >= MAX_NUMBERED)
     }
 
-    /// Puts right who drove, and tells it; returns whether there is more.
-    async fn drive_anew(&mut self) -> Result<bool, Unnumbered> {
+    /// Revises recorded drivers and announces the revisions; returns whether more are queued.
+    async fn revise_drivers(&mut self) -> Result<bool, Unnumbered> {
         let (records, more) =
-            in_time(self.limit, self.store.drive_anew()).await.map_err(Unnumbered::Failed)?;
+            in_time(self.limit, self.store.revise_drivers()).await.map_err(Unnumbered::Failed)?;
         let many = records.len();
         self.counts(records.iter().map(|record| record.sequence))?;
         self.tell(Logged { records, ..Logged::default() }, many).await;
@@ -81,12 +81,15 @@ impl Log {
     }
 
     /// Stores records of connections, and tells them.
-    async fn log_connections(&mut self, Telling { records, done }: Telling) -> Result<(), Unnumbered> {
+    async fn log_connections(
+        &mut self,
+        ConnectionRecords { records, done }: ConnectionRecords,
+    ) -> Result<(), Unnumbered> {
         let records = match in_time(self.limit, self.store.log_connections(&records)).await {
             Ok(records) => records,
             Err(StoreError::Refused(why)) => {
                 tracing::error!(%why, records = records.len(), "the store refuses records of connections for good");
-                done.send(Err(Untold::Refused)).ok();
+                done.send(Err(NotLogged::Refused)).ok();
                 return Ok(());
             }
             Err(error) => return Err(Unnumbered::Failed(error)),
@@ -110,25 +113,25 @@ impl Log {
         }
     }
 
-    async fn number(&mut self, unlogged: Unlogged) -> Result<bool, Unnumbered> {
+    async fn number(&mut self, pending_log_entries: PendingLogEntries) -> Result<bool, Unnumbered> {
         let mut more_changes = false;
-        if unlogged.changes_wait {
+        if pending_log_entries.changes_wait {
             more_changes = self.number_changes().await?;
-            more_changes |= self.drive_anew().await?;
+            more_changes |= self.revise_drivers().await?;
         }
-        if let Some(telling) = unlogged.telling {
-            self.log_connections(telling).await?;
+        if let Some(connection_records) = pending_log_entries.connection_records {
+            self.log_connections(connection_records).await?;
         }
         Ok(more_changes)
     }
 }
 
-/// Numbers what else waits, commits a piece, which may be empty, and announces both to readers.
+/// Numbers what else waits, commits a transaction, which may be empty, and announces both to readers.
 pub(super) fn commit(
     parts: &PersistenceParts,
-    piece: Piece,
+    transaction: Transaction,
     next_sequence: i64,
-    unlogged: Unlogged,
+    pending_log_entries: PendingLogEntries,
 ) -> impl Future<Output = Ended> + use<> {
     let store = Arc::clone(&parts.store);
     let (occupancy, corrections) = (parts.occupancy.clone(), parts.corrections.clone());
@@ -137,28 +140,30 @@ pub(super) fn commit(
     async move {
         let (log_store, log_occupancy) = (Arc::clone(&store), occupancy.clone());
         let mut log = Log { store: log_store, occupancy: log_occupancy, limit, next_sequence };
-        let mut more_changes = match log.number(unlogged).await {
+        let mut more_changes = match log.number(pending_log_entries).await {
             Ok(more_changes) => more_changes,
-            Err(Unnumbered::Failed(error)) => return Ended::Failed(error, piece),
-            Err(Unnumbered::Broken(what)) => return Ended::Broken(Invariant::EventNumbers, what, piece),
+            Err(Unnumbered::Failed(error)) => return Ended::Failed(error, transaction),
+            Err(Unnumbered::Broken(what)) => {
+                return Ended::Broken(Invariant::EventNumbers, what, transaction);
+            }
         };
         let next_sequence = log.next_sequence;
-        if piece.owed.is_empty() {
+        if transaction.owed.is_empty() {
             let (newest, committed, owed) = (Vec::new(), Vec::new(), Vec::new());
             return Ended::Committed { more_changes, next_sequence, newest, committed, owed, weight: 0 };
         }
-        let mut committed = match in_time(limit, store.commit(&piece.batch)).await {
+        let mut committed = match in_time(limit, store.commit(&transaction.batch)).await {
             Ok(committed) => committed,
-            Err(error) => return Ended::Failed(error, piece),
+            Err(error) => return Ended::Failed(error, transaction),
         };
-        if let Some((which, what)) = broken_invariant(&piece.owed, &committed, next_sequence) {
-            return Ended::Broken(which, what, piece);
+        if let Some((which, what)) = broken_invariant(&transaction.owed, &committed, next_sequence) {
+            return Ended::Broken(which, what, transaction);
         }
-        if let Some(newest) = piece.newest_arrival() {
+        if let Some(newest) = transaction.newest_arrival() {
             meters.newest_fix_millis.set(newest.as_micros() / 1_000);
         }
-        let weight = piece.weight();
-        let Piece { batch, owed } = piece;
+        let weight = transaction.weight();
+        let Transaction { batch, owed } = transaction;
         let dirty = dirty_vehicles(&batch, &committed);
         more_changes |= committed.iter().any(|committed| committed.leaves_changes);
         let (next_sequence, newest) = tell(&occupancy, batch, &mut committed, next_sequence, is_cached).await;

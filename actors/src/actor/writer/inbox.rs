@@ -40,12 +40,12 @@ impl Writer {
     }
 
     /// Has records of connections numbered, stored and told, soon; waits for it. One at a time.
-    pub(crate) async fn log_connections(&self, records: Vec<Record>) -> Result<(), Untold> {
+    pub(crate) async fn log_connections(&self, records: Vec<Record>) -> Result<(), NotLogged> {
         let (done, told) = oneshot::channel();
-        if self.inbox.note_connections(Telling { records, done }) {
+        if self.inbox.note_connections(ConnectionRecords { records, done }) {
             self.wake.try_send(Wake).ok();
         }
-        told.await.unwrap_or(Err(Untold::Lost))
+        told.await.unwrap_or(Err(NotLogged::Lost))
     }
 
     /// Waits until everything handed over before is committed.
@@ -65,14 +65,14 @@ pub(crate) struct Write {
 }
 
 /// Records of connections on their way to the log.
-pub(crate) struct Telling {
+pub(crate) struct ConnectionRecords {
     pub(crate) records: Vec<Record>,
-    pub(crate) done: oneshot::Sender<Result<(), Untold>>,
+    pub(crate) done: oneshot::Sender<Result<(), NotLogged>>,
 }
 
 /// Why records of connections were not told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Untold {
+pub(crate) enum NotLogged {
     /// The store is away, or was: whether they are stored is known once it answers.
     Lost,
     /// The store will never take them.
@@ -101,7 +101,7 @@ struct Held {
     writes: Vec<(Write, Instant)>,
     weight: usize,
     changes_wait: bool,
-    telling: Option<Telling>,
+    connection_records: Option<ConnectionRecords>,
     wake_at: WakeAt,
 }
 
@@ -139,8 +139,8 @@ impl Inbox {
     }
 
     /// Keeps records of connections; returns whether to wake the writer.
-    fn note_connections(&self, telling: Telling) -> bool {
-        self.note(|held| held.telling = Some(telling))
+    fn note_connections(&self, connection_records: ConnectionRecords) -> bool {
+        self.note(|held| held.connection_records = Some(connection_records))
     }
 
     fn note(&self, put: impl FnOnce(&mut Held)) -> bool {
@@ -159,8 +159,8 @@ impl Inbox {
     }
 
     /// Takes the records of connections that wait.
-    pub(crate) fn take_telling(&self) -> Option<Telling> {
-        self.lock().telling.take()
+    pub(crate) fn take_connection_records(&self) -> Option<ConnectionRecords> {
+        self.lock().connection_records.take()
     }
 
     /// Takes all writes, in their order.
@@ -177,7 +177,9 @@ impl Inbox {
         let mut held = self.lock();
         held.wake_at = wake_at;
         let WakeAt::Weight(weight) = wake_at else { return false };
-        held.changes_wait || held.telling.is_some() || (!held.writes.is_empty() && held.weight >= weight)
+        held.changes_wait
+            || held.connection_records.is_some()
+            || (!held.writes.is_empty() && held.weight >= weight)
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {

@@ -13,11 +13,11 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::batches::{Owed, Piece, Waiting, refuse};
+use super::batches::{PendingReply, Transaction, Waiting, refuse};
 use super::cache::CacheNewest;
-use super::commit::{Ended, Unlogged, commit};
+use super::commit::{Ended, PendingLogEntries, commit};
 use super::corrections::Dirty;
-use super::inbox::{Barrier, Inbox, Telling, Wake, WakeAt, Writer};
+use super::inbox::{Barrier, ConnectionRecords, Inbox, Wake, WakeAt, Writer};
 use super::parts::PersistenceParts;
 use super::retry::reread;
 use crate::actor::vehicle::report_batch::Outcome;
@@ -44,7 +44,7 @@ pub(crate) struct Persistence {
     /// Changes of master data wait for their numbers.
     changes_wait: bool,
     /// Records of connections wait for theirs.
-    telling: Option<Telling>,
+    connection_records: Option<ConnectionRecords>,
     refused_in_a_row: u32,
     doing: Doing,
     timer: Option<SpawnHandle>,
@@ -87,7 +87,7 @@ impl Persistence {
             waiting: Waiting::default(),
             // The server may have stopped before it numbered them.
             changes_wait: true,
-            telling: None,
+            connection_records: None,
             refused_in_a_row: 0,
             doing: Doing::Gathering,
             timer: None,
@@ -116,7 +116,7 @@ impl Persistence {
 
     fn take_in(&mut self) {
         self.changes_wait |= self.inbox.take_changes();
-        self.telling = self.inbox.take_telling().or(self.telling.take());
+        self.connection_records = self.inbox.take_connection_records().or(self.connection_records.take());
         let meters = &self.parts.meters;
         let writes = self.inbox.take();
         meters.writes.offer(writes.len() as u64);
@@ -140,7 +140,7 @@ impl Persistence {
     /// Starts a commit if one is due: there are enough rows, a barrier or a refused half waits, or the window is
     /// over.
     fn flush_if_due(&mut self, window_over: bool, ctx: &mut Context<Self>) {
-        let is_idle = self.waiting.is_empty() && !self.changes_wait && self.telling.is_none();
+        let is_idle = self.waiting.is_empty() && !self.changes_wait && self.connection_records.is_none();
         if self.doing != Doing::Gathering || is_idle {
             return;
         }
@@ -167,23 +167,25 @@ impl Persistence {
             ctx.cancel_future(timer);
         }
         let max_rows = self.parts.config.max_batch_rows;
-        let mut piece = self.waiting.next(max_rows);
-        while piece.owed.is_empty() {
+        let mut transaction = self.waiting.next(max_rows);
+        while transaction.owed.is_empty() {
             // The chains of all its writes were invalid, or there were none.
             if self.waiting.is_empty() {
                 self.waiting.release_barriers();
                 break;
             }
-            piece = self.waiting.next(max_rows);
+            transaction = self.waiting.next(max_rows);
         }
-        let log =
-            Unlogged { changes_wait: std::mem::take(&mut self.changes_wait), telling: self.telling.take() };
-        if piece.owed.is_empty() && log.is_empty() {
+        let log = PendingLogEntries {
+            changes_wait: std::mem::take(&mut self.changes_wait),
+            connection_records: self.connection_records.take(),
+        };
+        if transaction.owed.is_empty() && log.is_empty() {
             return;
         }
         self.doing = Doing::Committing;
         let begun = Instant::now();
-        let commit = commit(&self.parts, piece, self.next_sequence, log);
+        let commit = commit(&self.parts, transaction, self.next_sequence, log);
         ctx.spawn(commit.into_actor(self).map(move |ended, actor, ctx| {
             match ended {
                 Ended::Committed { more_changes, next_sequence, newest, committed, owed, weight } => {
@@ -208,15 +210,19 @@ impl Persistence {
                     }
                     actor.committed(&committed, owed);
                 }
-                Ended::Failed(StoreError::Refused(why), piece) => actor.commit_refused(why, piece, ctx),
-                Ended::Failed(error, piece) => actor.commit_failed(&error, piece, ctx),
-                Ended::Broken(which, what, piece) => actor.invariant_broken(which, what, piece, ctx),
+                Ended::Failed(StoreError::Refused(why), transaction) => {
+                    actor.commit_refused(why, transaction, ctx)
+                }
+                Ended::Failed(error, transaction) => actor.commit_failed(&error, transaction, ctx),
+                Ended::Broken(which, what, transaction) => {
+                    actor.invariant_broken(which, what, transaction, ctx)
+                }
             }
             actor.look(false, ctx);
         }));
     }
 
-    fn committed(&mut self, committed: &[Committed], owed: Vec<Owed>) {
+    fn committed(&mut self, committed: &[Committed], owed: Vec<PendingReply>) {
         self.doing = Doing::Gathering;
         self.refused_in_a_row = 0;
         self.waiting.finished(owed.len());
@@ -225,7 +231,7 @@ impl Persistence {
         let lag = owed.iter().map(|owed| owed.age_seconds + (now - owed.came).as_secs_f64());
         meters.lag_seconds.note(lag.fold(0.0, f64::max));
         for (owed, committed) in owed.into_iter().zip(committed) {
-            let Owed { part, known_duplicates, is_about_late_data, link, came, .. } = owed;
+            let PendingReply { part, known_duplicates, is_about_late_data, link, came, .. } = owed;
             drop(link);
             meters.writes.accept(1, now - came);
             let Counts { stored, duplicates } = committed.counts;
@@ -236,20 +242,20 @@ impl Persistence {
         self.waiting.release_barriers();
     }
 
-    /// The store takes other writes, but not this piece: half of it may be fine. Of a single refused write nothing
+    /// The store takes other writes, but not this transaction: half of it may be fine. Of a single refused write nothing
     /// is stored, nor of what its vehicle handed over after it.
-    fn commit_refused(&mut self, why: Cause, mut piece: Piece, ctx: &mut Context<Self>) {
+    fn commit_refused(&mut self, why: Cause, mut transaction: Transaction, ctx: &mut Context<Self>) {
         self.doing = Doing::Gathering;
-        if piece.owed.len() > 1 {
-            self.waiting.halve(piece);
+        if transaction.owed.len() > 1 {
+            self.waiting.halve(transaction);
         } else if self.refused_in_a_row >= MAX_REFUSED_IN_A_ROW {
-            self.commit_failed(&StoreError::away(format!("it refuses everything: {why}")), piece, ctx);
+            self.commit_failed(&StoreError::away(format!("it refuses everything: {why}")), transaction, ctx);
         } else {
             self.refused_in_a_row += 1;
-            for owed in piece.owed.drain(..) {
-                tracing::error!(%why, vehicle.id = %piece.batch.writes[0].vehicle_id, "the store refuses a write for good");
+            for owed in transaction.owed.drain(..) {
+                tracing::error!(%why, vehicle.id = %transaction.batch.writes[0].vehicle_id, "the store refuses a write for good");
                 owed.link.invalidate();
-                let told = self.parts.occupancy.send(Withdraw(piece.batch.writes[0].vehicle_id));
+                let told = self.parts.occupancy.send(Withdraw(transaction.batch.writes[0].vehicle_id));
                 ctx.spawn(told.into_actor(self).map(|_, _, _| ()));
                 self.parts.meters.writes.refuse(1);
                 self.waiting.finished(1);
@@ -261,27 +267,33 @@ impl Persistence {
 
     /// The store's answer cannot be true. With wrong record numbers the writer must stop; otherwise what is stored
     /// is read back.
-    fn invariant_broken(&mut self, which: Invariant, what: String, piece: Piece, ctx: &mut Context<Self>) {
+    fn invariant_broken(
+        &mut self,
+        which: Invariant,
+        what: String,
+        transaction: Transaction,
+        ctx: &mut Context<Self>,
+    ) {
         self.parts.meters.violated(which, &what);
         if which == Invariant::EventNumbers {
-            refuse(piece.owed);
+            refuse(transaction.owed);
             self.waiting.refuse_all();
             self.waiting.refuse_barriers(&LiveError::Stopped);
             self.doing = Doing::Ended;
             self.parts.permits.end();
             self.parts.health.send_replace(Health::Broken(what));
         } else {
-            self.commit_failed(&StoreError::away(what), piece, ctx);
+            self.commit_failed(&StoreError::away(what), transaction, ctx);
         }
     }
 
     /// The commit failed, or may have: refuses everything under way, and reads back what is stored.
-    fn commit_failed(&mut self, error: &StoreError, piece: Piece, ctx: &mut Context<Self>) {
-        let Piece { batch, owed } = piece;
+    fn commit_failed(&mut self, error: &StoreError, transaction: Transaction, ctx: &mut Context<Self>) {
+        let Transaction { batch, owed } = transaction;
         tracing::error!(%error, writes = batch.writes.len(), "commit failed, nothing is acknowledged until the store answers");
         self.parts.permits.suspend();
         // Its sender is told that it is lost: silence counts anew.
-        drop((self.telling.take(), self.inbox.take_telling()));
+        drop((self.connection_records.take(), self.inbox.take_connection_records()));
         let meters = &self.parts.meters;
         meters.failed_commits.add(1);
         let many = owed.len();

@@ -22,26 +22,26 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 
 /// One connection to PostgreSQL, made when it is needed.
 #[derive(Clone)]
-pub struct Line {
+pub struct DedicatedConnection {
     options: Arc<PgConnectOptions>,
     /// The connection, while it is not in use.
     idle: Arc<Mutex<Option<PgConnection>>>,
 }
 
 /// A transaction on it.
-pub(super) struct LineTx {
-    line: Line,
+pub(super) struct DedicatedTx {
+    line: DedicatedConnection,
     connection: PgConnection,
 }
 
-impl Line {
+impl DedicatedConnection {
     pub(in crate::store) fn new(options: PgConnectOptions) -> Self {
         Self { options: Arc::new(options), idle: Arc::default() }
     }
 
     /// Takes the connection, after running `first`, which must change nothing. If the session ended or went silent
     /// while idle, `first` fails and a new session replaces it. After use, a connection known to be sound goes back
-    /// with [`Line::keep`].
+    /// with [`DedicatedConnection::keep`].
     pub(in crate::store) async fn take(&self, first: &'static str) -> Result<PgConnection> {
         if let Some(mut connection) = self.idle()
             && in_time(ANSWER_WITHIN, execute(&mut connection, first)).await.is_ok()
@@ -62,8 +62,8 @@ impl Line {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    pub(super) async fn begin(&self) -> Result<LineTx> {
-        Ok(LineTx { connection: self.take("begin").await?, line: self.clone() })
+    pub(super) async fn begin(&self) -> Result<DedicatedTx> {
+        Ok(DedicatedTx { connection: self.take("begin").await?, line: self.clone() })
     }
 
     pub(super) async fn close(&self) {
@@ -73,7 +73,7 @@ impl Line {
     }
 }
 
-impl LineTx {
+impl DedicatedTx {
     pub(super) fn connection(&mut self) -> &mut PgConnection {
         &mut self.connection
     }

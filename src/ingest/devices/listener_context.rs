@@ -26,7 +26,7 @@ const REFUSED_AFTER: Duration = Duration::from_secs(5);
 
 /// What the connections of a listener share.
 #[derive(Clone)]
-pub struct Gate {
+pub struct ListenerContext {
     /// Finds trackers.
     pub auth: Arc<Auth>,
     /// The live core.
@@ -47,7 +47,7 @@ pub(super) struct Admitted {
     pub(super) messages: Vec<Message>,
 }
 
-impl Gate {
+impl ListenerContext {
     /// Waits until the device has named itself. `None` if it does not, or may not report; it was told then.
     pub(super) async fn admit(&self, connection: &mut Connection) -> Option<Admitted> {
         let mut inbox = Inbox::new(dialect(self.listener.protocol));

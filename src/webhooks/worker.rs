@@ -13,7 +13,7 @@ use waypost_actors::model::Timestamp;
 use waypost_actors::watch::Audience;
 
 use super::client::{Headers, Sent};
-use super::line::{Ended, Line};
+use super::delivery_queue::{DeliveryQueue, Ended};
 use super::message::{Message, Selection, Writer};
 use super::parts::Shared;
 use super::recent::Known;
@@ -23,7 +23,7 @@ use crate::clock;
 use crate::domain::webhook::{AttemptOutcome, DisabledReason, WebhookAttempt};
 use crate::store::webhook_delivery::{Progress, Target};
 
-/// How often a stopped line is looked at: the clock of the server may be set.
+/// How often a stopped queue is looked at: the clock of the server may be set.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// The store has this long to disable a webhook.
 const DISABLED_WITHIN: Duration = Duration::from_secs(10);
@@ -36,12 +36,12 @@ pub(super) struct Sender {
 }
 
 /// The task of one webhook.
-pub(super) struct Courier {
+pub(super) struct Worker {
     shared: Rc<Shared>,
     target: Arc<Target>,
     sender: Sender,
     writer: Writer,
-    line: Line,
+    queue: DeliveryQueue,
     wake: Rc<Notify>,
 }
 
@@ -107,12 +107,12 @@ impl Attempted {
     }
 }
 
-impl Courier {
+impl Worker {
     pub(super) fn new(shared: Rc<Shared>, target: Target, progress: Progress, wake: Rc<Notify>) -> Self {
         let target = Arc::new(target);
         let sender = Sender::new(Rc::clone(&shared), Arc::clone(&target));
         let writer = Writer::new(Selection::from(&*target));
-        Self { shared, target, sender, writer, line: Line::new(progress), wake }
+        Self { shared, target, sender, writer, queue: DeliveryQueue::new(progress), wake }
     }
 
     /// Delivers until it is aborted or the webhook is disabled.
@@ -123,11 +123,11 @@ impl Courier {
             if let Err(error) = &filled {
                 tracing::debug!(%error, "a webhook reads the log later");
             }
-            while let Some((sequence, attempt, message)) = self.line.next(self.shared.clock.now()) {
+            while let Some((sequence, attempt, message)) = self.queue.next(self.shared.clock.now()) {
                 let sender = self.sender.clone();
                 under_way.push(async move { (sequence, attempt, sender.send(&message).await, message) });
             }
-            let looks_again = filled.is_err() || self.line.is_stopped();
+            let looks_again = filled.is_err() || self.queue.is_stopped();
             tokio::select! {
                 Some((sequence, attempt, attempted, message)) = under_way.next() => {
                     let reason = self.ended(sequence, attempt, attempted, &message);
@@ -144,7 +144,7 @@ impl Courier {
     /// Reads what follows in the log, as far as there is room.
     async fn fill(&mut self) -> Result<(), String> {
         loop {
-            let (from, room) = (self.line.read_to(), self.line.room());
+            let (from, room) = (self.queue.read_to(), self.queue.room());
             if room == 0 {
                 break;
             }
@@ -156,18 +156,18 @@ impl Courier {
             for entry in entries {
                 let sequence = entry.sequence();
                 match self.writer.write(&entry, &self.shared.ports.show_change).await? {
-                    Some(message) => self.line.push(sequence, message),
-                    None => self.line.passed(sequence + 1),
+                    Some(message) => self.queue.push(sequence, message),
+                    None => self.queue.passed(sequence + 1),
                 }
             }
-            self.line.passed(next);
-            if self.line.read_to() == from {
+            self.queue.passed(next);
+            if self.queue.read_to() == from {
                 break;
             }
         }
-        let mut book = self.shared.book.borrow_mut();
-        book.reached(self.target.id, self.line.progress(), false);
-        book.waits(self.target.id, self.line.oldest());
+        let mut delivery_log = self.shared.delivery_log.borrow_mut();
+        delivery_log.reached(self.target.id, self.queue.progress(), false);
+        delivery_log.waits(self.target.id, self.queue.oldest());
         Ok(())
     }
 
@@ -190,16 +190,16 @@ impl Courier {
         } else {
             Ended::Failed(attempted.sent.retry_after)
         };
-        let outcome = self.line.done(sequence, ended, now, clock::random_part());
-        let mut book = self.shared.book.borrow_mut();
-        book.add(self.target.id, attempted.logged(message, Some(sequence), attempt, outcome));
-        book.reached(self.target.id, self.line.progress(), true);
-        book.waits(self.target.id, self.line.oldest());
+        let outcome = self.queue.done(sequence, ended, now, clock::random_part());
+        let mut delivery_log = self.shared.delivery_log.borrow_mut();
+        delivery_log.add(self.target.id, attempted.logged(message, Some(sequence), attempt, outcome));
+        delivery_log.reached(self.target.id, self.queue.progress(), true);
+        delivery_log.waits(self.target.id, self.queue.oldest());
         let is_failing = |since| now.seconds_since(since) >= DISABLED_AFTER_SECONDS;
         if is_gone {
             return Some(DisabledReason::Gone);
         }
-        self.line.failing_since().is_some_and(is_failing).then_some(DisabledReason::Failing)
+        self.queue.failing_since().is_some_and(is_failing).then_some(DisabledReason::Failing)
     }
 
     async fn disable(&self, reason: DisabledReason) -> bool {

@@ -8,9 +8,9 @@ use crate::model::{Connection, Timestamp};
 /// A vehicle that was never heard.
 const NEVER: u8 = u8::MAX;
 
-/// A vehicle's line to the server.
+/// When a vehicle was last heard, and what the log says of it.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct Connectivity {
     /// When it was heard last, by the server's clock. Microseconds.
     heard_at: AtomicI64,
     /// What the log tells of it: the place of the word in [`Connection::WORDS`], or [`NEVER`].
@@ -21,29 +21,29 @@ pub(crate) struct Line {
     asks: AtomicBool,
 }
 
-impl Default for Line {
+impl Default for Connectivity {
     fn default() -> Self {
         Self::new(None)
     }
 }
 
-impl Line {
-    /// A line that was heard at an instant, and is told to be so; or never was heard.
+impl Connectivity {
+    /// Of a vehicle last heard at an instant and logged in that state, or never heard.
     pub(crate) fn new(heard: Option<(Timestamp, Connection)>) -> Self {
-        let line = Self {
+        let connectivity = Self {
             heard_at: AtomicI64::new(heard.map_or(i64::MIN, |(at, _)| at.as_micros())),
             told: AtomicU8::new(NEVER),
             is_tracked: AtomicBool::new(false),
             asks: AtomicBool::new(false),
         };
         if let Some((_, told)) = heard {
-            line.tell(told);
+            connectivity.tell(told);
         }
-        line
+        connectivity
     }
 
-    /// Notes that the vehicle was heard; returns whether somebody has to look at it: it was not online so far, or is heard
-    /// for the first time. Hearing it for the first time makes it online without a record.
+    /// Notes that the vehicle was heard; returns whether the connection monitor must check it: it was not online, or is
+    /// heard for the first time. Hearing it for the first time makes it online without a record.
     pub(crate) fn hear(&self, at: Timestamp) -> bool {
         self.heard_at.fetch_max(at.as_micros(), Ordering::AcqRel);
         if self.told() == Some(Connection::Online) && self.is_tracked.load(Ordering::Acquire) {

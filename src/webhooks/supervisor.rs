@@ -16,21 +16,21 @@ use waypost_actors::model::OrganizationId;
 use waypost_actors::ports::RecordLog;
 use waypost_actors::watch::{Audience, Interest, News, Watch};
 
-use super::book::{self, Book};
 use super::client::{Client, system_resolver};
-use super::courier::Courier;
+use super::delivery_log::{self, DeliveryLog};
 use super::handle::{Inbox, NotDone, Order, Webhooks};
-use super::order::send_now;
+use super::manual::send_now;
 use super::parts::{Ports, Shared};
+use super::worker::Worker;
 use crate::clock::Clock;
 use crate::store::sql::Db;
 use crate::store::webhook_delivery::{Progress, Target, targets};
 
 /// How often what happened is saved.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
-/// Saves between two of how far webhooks got that delivered nothing.
+/// Saves between two of the progress of webhooks that delivered nothing.
 const SAVES_BETWEEN_ALL: u32 = 60;
-/// Saves between two looks at which webhooks there are, for changes that nobody told.
+/// Saves between two polls for changes of configuration that were missed.
 const SAVES_BETWEEN_LOOKS: u32 = 10;
 /// Pause before trying again what the store or the live core refused.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -48,7 +48,7 @@ struct Served {
 }
 
 /// Delivers to webhooks.
-pub struct Dispatcher {
+pub struct Supervisor {
     db: Db,
     live: Live,
     shared: Rc<Shared>,
@@ -57,7 +57,7 @@ pub struct Dispatcher {
     ordering: Arc<Semaphore>,
 }
 
-impl Dispatcher {
+impl Supervisor {
     /// Deliveries on this thread, reached by a handle; `None` if that has deliveries already.
     #[must_use]
     pub fn new(
@@ -74,7 +74,7 @@ impl Dispatcher {
             client: Client::new((*handle.guard).clone(), system_resolver()),
             ports,
             recent: RefCell::default(),
-            book: RefCell::new(Book::new(Arc::clone(&handle.meters))),
+            delivery_log: RefCell::new(DeliveryLog::new(Arc::clone(&handle.meters))),
             reading: Semaphore::new(READING),
         };
         let (served, ordering) = (HashMap::new(), Arc::new(Semaphore::new(MOST_ORDERED)));
@@ -111,12 +111,12 @@ impl Dispatcher {
                         self.shared.recent.borrow_mut().passed(known);
                     }
                     if saves % SAVES_BETWEEN_ALL == 0 {
-                        self.shared.book.borrow_mut().hurry();
+                        self.shared.delivery_log.borrow_mut().hurry();
                     }
                     if saves % SAVES_BETWEEN_LOOKS == 0 {
                         self.look().await;
                     }
-                    self.shared.book.borrow().tell(self.shared.clock.now());
+                    self.shared.delivery_log.borrow().tell(self.shared.clock.now());
                     self.save().await;
                 }
             }
@@ -124,12 +124,12 @@ impl Dispatcher {
         for served in self.served.values() {
             served.task.abort();
         }
-        self.shared.book.borrow_mut().hurry();
+        self.shared.delivery_log.borrow_mut().hurry();
         self.save().await;
     }
 
     async fn save(&self) {
-        if let Err(error) = book::save(&self.shared.book, &self.db).await {
+        if let Err(error) = delivery_log::save(&self.shared.delivery_log, &self.db).await {
             tracing::debug!(%error, "what webhooks were sent is saved later");
         }
     }
@@ -172,18 +172,18 @@ impl Dispatcher {
             }
             stays
         });
-        self.shared.book.borrow_mut().keep(|id| wanted.contains(id));
+        self.shared.delivery_log.borrow_mut().keep(|id| wanted.contains(id));
         for (target, stored) in targets {
             let known = self.served.get(&target.id);
             if known.is_some_and(|served| served.target == target && served.moves == stored.moves) {
                 continue;
             }
-            let reached = self.shared.book.borrow().progress(target.id);
+            let reached = self.shared.delivery_log.borrow().progress(target.id);
             let progress = reached.filter(|reached| reached.moves == stored.moves).unwrap_or(stored);
-            self.shared.book.borrow_mut().reached(target.id, progress, false);
+            self.shared.delivery_log.borrow_mut().reached(target.id, progress, false);
             let wake = Rc::new(Notify::new());
-            let courier = Courier::new(Rc::clone(&self.shared), target.clone(), progress, Rc::clone(&wake));
-            let task = actix_rt::spawn(courier.run());
+            let worker = Worker::new(Rc::clone(&self.shared), target.clone(), progress, Rc::clone(&wake));
+            let task = actix_rt::spawn(worker.run());
             let served = Served { moves: stored.moves, wake, task, target };
             if let Some(former) = self.served.insert(served.target.id, served) {
                 former.task.abort();

@@ -1,7 +1,7 @@
-//! The line of one webhook's events: which one is sent next, and how far the webhook got. Pure: no clock, no network.
+//! The queue of one webhook's events: which one is sent next, and how far the webhook got. Pure: no clock, no network.
 //!
 //! At most eight are under way, one of each vehicle, so that a receiver hears of a vehicle in order. The first that fails
-//! stops the line: it alone is sent again until it succeeds or is given up.
+//! stops the queue: it alone is sent again until it succeeds or is given up.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use crate::store::webhook_delivery::{Progress, Stopped};
 
 /// Deliveries of a webhook that may be under way.
 const MOST_UNDER_WAY: usize = 8;
-/// Events that may wait in a line.
+/// Events that may wait in a queue.
 const MOST_WAITING: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +33,8 @@ struct Item {
     state: State,
 }
 
-/// The line.
-pub(super) struct Line {
+/// The queue.
+pub(super) struct DeliveryQueue {
     items: VecDeque<Item>,
     /// The next number to be read from the log.
     read_to: i64,
@@ -43,7 +43,7 @@ pub(super) struct Line {
     moves: i64,
 }
 
-/// How an attempt ended, for the line.
+/// How an attempt ended, for the queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Ended {
     /// The receiver took it.
@@ -52,7 +52,7 @@ pub(super) enum Ended {
     Failed(Option<f64>),
 }
 
-impl Line {
+impl DeliveryQueue {
     /// Goes on where a webhook was.
     pub(super) const fn new(progress: Progress) -> Self {
         let Progress { next_sequence, moves, failing_since, stopped } = progress;
@@ -105,7 +105,7 @@ impl Line {
         self.failing_since
     }
 
-    /// Whether the line waits for a time.
+    /// Whether the queue waits for a time.
     pub(super) const fn is_stopped(&self) -> bool {
         self.stopped.is_some()
     }
@@ -191,8 +191,8 @@ impl Line {
 mod tests {
     use super::*;
 
-    fn line() -> Line {
-        Line::new(Progress { next_sequence: 1, moves: 0, failing_since: None, stopped: None })
+    fn queue() -> DeliveryQueue {
+        DeliveryQueue::new(Progress { next_sequence: 1, moves: 0, failing_since: None, stopped: None })
     }
 
     fn of(vehicle: u128) -> Message {
@@ -204,77 +204,77 @@ mod tests {
         Timestamp::from_millis(seconds * 1_000).unwrap()
     }
 
-    fn sent(line: &mut Line, now: Timestamp) -> Vec<i64> {
-        std::iter::from_fn(|| line.next(now).map(|(sequence, ..)| sequence)).collect()
+    fn sent(queue: &mut DeliveryQueue, now: Timestamp) -> Vec<i64> {
+        std::iter::from_fn(|| queue.next(now).map(|(sequence, ..)| sequence)).collect()
     }
 
     #[test]
     fn eight_are_under_way_and_one_of_each_vehicle() {
-        let mut line = line();
+        let mut queue = queue();
         for sequence in 1..=12 {
-            line.push(sequence, of(sequence as u128 % 10));
+            queue.push(sequence, of(sequence as u128 % 10));
         }
         // 11 and 12 are of the vehicles of 1 and 2.
-        assert_eq!(sent(&mut line, at(0)), [1, 2, 3, 4, 5, 6, 7, 8]);
-        line.done(3, Ended::Delivered, at(0), 0.0);
-        assert_eq!(sent(&mut line, at(0)), [9]);
-        line.done(4, Ended::Delivered, at(0), 0.0);
-        line.done(5, Ended::Delivered, at(0), 0.0);
-        assert_eq!(sent(&mut line, at(0)), [10]);
-        assert_eq!(line.progress().next_sequence, 1);
-        line.done(1, Ended::Delivered, at(0), 0.0);
-        assert_eq!(sent(&mut line, at(0)), [11]);
-        line.done(2, Ended::Delivered, at(0), 0.0);
-        assert_eq!(line.progress().next_sequence, 6);
+        assert_eq!(sent(&mut queue, at(0)), [1, 2, 3, 4, 5, 6, 7, 8]);
+        queue.done(3, Ended::Delivered, at(0), 0.0);
+        assert_eq!(sent(&mut queue, at(0)), [9]);
+        queue.done(4, Ended::Delivered, at(0), 0.0);
+        queue.done(5, Ended::Delivered, at(0), 0.0);
+        assert_eq!(sent(&mut queue, at(0)), [10]);
+        assert_eq!(queue.progress().next_sequence, 1);
+        queue.done(1, Ended::Delivered, at(0), 0.0);
+        assert_eq!(sent(&mut queue, at(0)), [11]);
+        queue.done(2, Ended::Delivered, at(0), 0.0);
+        assert_eq!(queue.progress().next_sequence, 6);
     }
 
     #[test]
     fn the_first_that_fails_is_sent_alone_until_it_succeeds() {
-        let mut line = line();
+        let mut queue = queue();
         for sequence in 1..=4 {
-            line.push(sequence, of(sequence as u128));
+            queue.push(sequence, of(sequence as u128));
         }
-        assert_eq!(sent(&mut line, at(0)).len(), 4);
-        assert_eq!(line.done(2, Ended::Failed(None), at(0), 0.0), AttemptOutcome::Failed);
-        line.done(1, Ended::Failed(None), at(0), 0.0);
-        line.done(3, Ended::Delivered, at(1), 0.0);
-        line.done(4, Ended::Failed(None), at(1), 0.0);
-        assert_eq!(line.failing_since(), Some(at(1)));
-        assert!(sent(&mut line, at(4)).is_empty());
-        assert_eq!(line.next(at(5)).map(|(sequence, attempt, _)| (sequence, attempt)), Some((2, 2)));
-        assert!(sent(&mut line, at(5)).is_empty());
-        line.done(2, Ended::Delivered, at(6), 0.0);
-        assert_eq!((sent(&mut line, at(6)), line.failing_since()), (vec![1, 4], None));
+        assert_eq!(sent(&mut queue, at(0)).len(), 4);
+        assert_eq!(queue.done(2, Ended::Failed(None), at(0), 0.0), AttemptOutcome::Failed);
+        queue.done(1, Ended::Failed(None), at(0), 0.0);
+        queue.done(3, Ended::Delivered, at(1), 0.0);
+        queue.done(4, Ended::Failed(None), at(1), 0.0);
+        assert_eq!(queue.failing_since(), Some(at(1)));
+        assert!(sent(&mut queue, at(4)).is_empty());
+        assert_eq!(queue.next(at(5)).map(|(sequence, attempt, _)| (sequence, attempt)), Some((2, 2)));
+        assert!(sent(&mut queue, at(5)).is_empty());
+        queue.done(2, Ended::Delivered, at(6), 0.0);
+        assert_eq!((sent(&mut queue, at(6)), queue.failing_since()), (vec![1, 4], None));
     }
 
     #[test]
     fn one_that_is_given_up_is_passed_over() {
-        let mut line = line();
-        line.push(1, of(1));
-        line.push(2, of(1));
+        let mut queue = queue();
+        queue.push(1, of(1));
+        queue.push(2, of(1));
         let mut now = at(0);
         for attempt in 1..=10 {
-            assert_eq!(line.next(now).map(|(sequence, attempt, _)| (sequence, attempt)), Some((1, attempt)));
-            let outcome = line.done(1, Ended::Failed(None), now, 0.0);
+            assert_eq!(queue.next(now).map(|(sequence, attempt, _)| (sequence, attempt)), Some((1, attempt)));
+            let outcome = queue.done(1, Ended::Failed(None), now, 0.0);
             assert_eq!(outcome == AttemptOutcome::GivenUp, attempt == 10);
-            now = line.progress().stopped.map_or(now, |stopped| stopped.next_at);
+            now = queue.progress().stopped.map_or(now, |stopped| stopped.next_at);
         }
-        assert_eq!((line.progress().next_sequence, sent(&mut line, now)), (2, vec![2]));
+        assert_eq!((queue.progress().next_sequence, sent(&mut queue, now)), (2, vec![2]));
     }
 
     #[test]
     fn a_line_goes_on_with_the_attempts_that_it_had() {
-        let mut line = line();
-        line.push(1, of(1));
-        line.next(at(0));
-        line.done(1, Ended::Failed(Some(600.0)), at(0), 0.0);
-        let mut again = Line::new(line.progress());
+        let mut queue = queue();
+        queue.push(1, of(1));
+        queue.next(at(0));
+        queue.done(1, Ended::Failed(Some(600.0)), at(0), 0.0);
+        let mut again = DeliveryQueue::new(queue.progress());
         again.push(1, of(1));
         again.push(2, of(2));
         assert!(again.next(at(599)).is_none());
         assert_eq!(again.next(at(600)).map(|(sequence, attempt, _)| (sequence, attempt)), Some((1, 2)));
         // Its event was revised, and has another number now.
-        let mut revised = Line::new(line.progress());
+        let mut revised = DeliveryQueue::new(queue.progress());
         revised.push(7, of(1));
         assert_eq!(revised.next(at(600)).map(|(sequence, attempt, _)| (sequence, attempt)), Some((7, 2)));
         revised.done(7, Ended::Delivered, at(600), 0.0);

@@ -1,4 +1,4 @@
-//! What is sent by hand, at once and beside the line of a webhook: test events, and entries of the log once more.
+//! What is sent by hand, at once and beside the queue of a webhook: test events, and entries of the log once more.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use uuid::Uuid;
 use waypost_actors::watch::Audience;
 
-use super::book;
-use super::courier::Sender;
+use super::delivery_log;
 use super::handle::{NotDone, What};
 use super::message::{self, Message, Selection, Writer};
 use super::parts::Shared;
+use super::worker::Sender;
 use crate::domain::webhook::{AttemptOutcome, WebhookAttempt};
 use crate::store::sql::{Db, SqlError};
 use crate::store::webhook_delivery::{Target, target};
@@ -29,7 +29,7 @@ pub(super) async fn send_now(
         What::Entry(sequence) => logged(shared, &target, sequence).await?,
     };
     let attempted = Sender::new(Rc::clone(shared), target).send(&message).await;
-    // Nothing is given up by it: what is in the line goes on being tried.
+    // Nothing is given up by it: what is in the queue goes on being tried.
     let outcome = if attempted.is_delivered() { AttemptOutcome::Delivered } else { AttemptOutcome::Failed };
     let sequence = match what {
         What::Test => None,
@@ -38,7 +38,7 @@ pub(super) async fn send_now(
     let attempt = attempted.logged(&message, sequence, 1, outcome);
     shared.note(webhook, attempt.clone());
     // Whoever ordered it may look it up next.
-    if let Err(error) = book::save(&shared.book, db).await {
+    if let Err(error) = delivery_log::save(&shared.delivery_log, db).await {
         tracing::debug!(%error, "an attempt is logged later");
     }
     Ok(attempt)

@@ -19,20 +19,20 @@ use crate::store::webhook_delivery::{self, Progress};
 const TOGETHER: usize = 200;
 /// Attempts that may wait while the store is away; the oldest are lost then.
 const MOST_WAITING: usize = 20_000;
-/// After so many attempts, those that a webhook has too many are deleted.
+/// Attempts logged between two trims of what exceeds a webhook's limit.
 const TRIM_AFTER: usize = 20_000;
 /// Attempts deleted per transaction.
 const TRIM_ROWS: i64 = 500;
 
 /// What is to be saved.
 #[derive(Default)]
-pub(super) struct Book {
+pub(super) struct DeliveryLog {
     attempts: Vec<(Uuid, WebhookAttempt)>,
     latest: HashMap<Uuid, Progress>,
     saved: HashMap<Uuid, Progress>,
     /// Webhooks whose progress is to be saved soon.
     urgent: HashSet<Uuid>,
-    /// When the first event of each line came into the log.
+    /// When the first event of each queue came into the log.
     oldest: HashMap<Uuid, Timestamp>,
     since_trim: usize,
     meters: Arc<Meters>,
@@ -44,8 +44,8 @@ pub(super) struct Part {
     progress: Vec<(Uuid, Progress)>,
 }
 
-impl Book {
-    /// An empty book that reports to these meters.
+impl DeliveryLog {
+    /// An empty log that reports to these meters.
     pub(super) fn new(meters: Arc<Meters>) -> Self {
         Self { meters, ..Self::default() }
     }
@@ -125,16 +125,16 @@ impl Book {
 }
 
 /// Saves everything that is due.
-pub(super) async fn save(book: &RefCell<Book>, db: &Db) -> Result<(), SqlError> {
+pub(super) async fn save(delivery_log: &RefCell<DeliveryLog>, db: &Db) -> Result<(), SqlError> {
     loop {
-        let part = book.borrow_mut().take();
+        let part = delivery_log.borrow_mut().take();
         let Some(part) = part else { break };
         let saved = webhook_delivery::save(db, &part.attempts, &part.progress).await;
-        book.borrow_mut().done(part, saved.is_ok());
+        delivery_log.borrow_mut().done(part, saved.is_ok());
         saved?;
     }
-    if book.borrow().since_trim >= TRIM_AFTER {
-        book.borrow_mut().since_trim = 0;
+    if delivery_log.borrow().since_trim >= TRIM_AFTER {
+        delivery_log.borrow_mut().since_trim = 0;
         while webhook_attempt::delete_too_many(db, TRIM_ROWS).await? > 0 {}
     }
     Ok(())

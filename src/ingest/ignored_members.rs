@@ -44,7 +44,7 @@ const TOLD_CHARS: usize = 64;
 
 /// Something of an item that is not stored; the item is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct IgnoredMember {
     /// Why, for programs.
     pub code: &'static str,
     /// The member.
@@ -53,7 +53,7 @@ pub struct LeftOut {
     pub detail: String,
 }
 
-/// Something that was left out of an item, which is stored without it. Told once per connection (or request) and
+/// Something that was left out of an item, which is stored without it. AlreadyWarned once per connection (or request) and
 /// member, of the first 100 members.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -73,17 +73,17 @@ pub struct Warning {
 
 /// What a connection was told already.
 #[derive(Debug, Default)]
-pub(super) struct Told(HashSet<(&'static str, String)>);
+pub(super) struct AlreadyWarned(HashSet<(&'static str, String)>);
 
-impl Told {
+impl AlreadyWarned {
     /// What is still to be told of an item.
     pub(super) fn warnings(
         &mut self,
         (index, seq): (usize, Option<i64>),
-        of: Vec<LeftOut>,
+        of: Vec<IgnoredMember>,
         into: &mut Vec<Warning>,
     ) {
-        for LeftOut { code, member, detail } in of {
+        for IgnoredMember { code, member, detail } in of {
             if self.0.len() < MOST_TOLD && self.0.insert((code, member.clone())) {
                 into.push(Warning { seq, index, code, member, detail });
             }
@@ -92,7 +92,7 @@ impl Told {
 }
 
 /// A member of an item that is not known.
-pub(super) fn unknown_member(name: &str) -> LeftOut {
+pub(super) fn unknown_member(name: &str) -> IgnoredMember {
     let member: String = name.chars().take(TOLD_CHARS).collect();
     let hint = match (nearest(&member, &MEMBERS), nearest(&member, &KNOWN_ATTRIBUTES)) {
         (Some(known), _) => format!("did you mean {known}?"),
@@ -100,13 +100,13 @@ pub(super) fn unknown_member(name: &str) -> LeftOut {
         (None, None) => "what an item has beside its own members goes into attributes".to_owned(),
     };
     let detail = format!("{member} is not known and not stored: {hint}");
-    LeftOut { code: "unknownMember", member, detail }
+    IgnoredMember { code: "unknownMember", member, detail }
 }
 
 /// Reads the attributes of an item. What does not fit is left out, one by one.
-pub(super) fn read_attributes(sent: &str, left_out: &mut Vec<LeftOut>) -> Option<Attributes> {
+pub(super) fn read_attributes(sent: &str, ignored: &mut Vec<IgnoredMember>) -> Option<Attributes> {
     let mut leave_out = |member: String, detail: String| {
-        left_out.push(LeftOut { code: "invalidAttribute", member, detail });
+        ignored.push(IgnoredMember { code: "invalidAttribute", member, detail });
     };
     // A member is read by itself: what is no attribute is not built.
     let Ok(members) = serde_json::from_str::<BTreeMap<String, &RawValue>>(sent) else {
@@ -205,32 +205,32 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_left_out_and_the_rest_stays() {
-        let mut left_out = Vec::new();
+        let mut ignored = Vec::new();
         let read = read_attributes(
             r#"{"batteryPercent":187,"doorOpen":true,"a b":1,"nested":{},"none":null,"temperatureCelsius":[-4,3.5]}"#,
-            &mut left_out,
+            &mut ignored,
         );
         assert_eq!(read.unwrap().as_json(), r#"{"doorOpen":true,"temperatureCelsius":[-4,3.5]}"#);
-        let members: Vec<&str> = left_out.iter().map(|left_out| &*left_out.member).collect();
+        let members: Vec<&str> = ignored.iter().map(|ignored| &*ignored.member).collect();
         assert_eq!(members, ["attributes.a b", "attributes.batteryPercent", "attributes.nested"]);
         for (sent, part) in [("7", "no object"), ("[1]", "no object")] {
-            let mut left_out = Vec::new();
-            assert_eq!(read_attributes(sent, &mut left_out), None);
-            assert!(left_out[0].detail.contains(part), "{left_out:?}");
+            let mut ignored = Vec::new();
+            assert_eq!(read_attributes(sent, &mut ignored), None);
+            assert!(ignored[0].detail.contains(part), "{ignored:?}");
         }
         let large = format!(
             r#"{{{}}}"#,
             (0..30).map(|n| format!(r#""a{n}":"{}""#, "x".repeat(200))).collect::<Vec<_>>().join(",")
         );
-        let mut left_out = Vec::new();
-        assert_eq!(read_attributes(&large, &mut left_out), None);
-        assert!(left_out[0].detail.contains("4096 bytes"), "{left_out:?}");
-        assert_eq!((read_attributes("{}", &mut left_out), left_out.len()), (None, 1));
+        let mut ignored = Vec::new();
+        assert_eq!(read_attributes(&large, &mut ignored), None);
+        assert!(ignored[0].detail.contains("4096 bytes"), "{ignored:?}");
+        assert_eq!((read_attributes("{}", &mut ignored), ignored.len()), (None, 1));
     }
 
     #[test]
     fn each_is_told_once_and_only_so_many() {
-        let (mut told, mut warnings) = (Told::default(), Vec::new());
+        let (mut told, mut warnings) = (AlreadyWarned::default(), Vec::new());
         for n in 0..500 {
             told.warnings(
                 (n, Some(7)),
