@@ -188,7 +188,9 @@ async fn who_drove_by_card_never_depends_on_the_order(store: TestStore) {
     };
     let rounds: i64 = std::env::var("WAYPOST_TEST_ORDERS").map_or(24, |text| text.parse().expect("a number"));
     for round in 0..rounds {
-        for delete in ["delete from card_holding", "delete from change", "delete from records"] {
+        for delete in
+            ["delete from card_holding", "delete from card_run", "delete from change", "delete from records"]
+        {
             store.db.write().sql(delete).run().await.expect("emptied");
         }
         let vehicle = VehicleId(Uuid::from_u128(1_000 + round as u128));
