@@ -47,8 +47,8 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<Record>> {
     let rows: Vec<RecordRow> = match few_stays(db, scope, filter).await? {
-        Some(seconds) => {
-            let stmt = of_stays(db, scope, filter, seconds).push(" where true");
+        Some(long) => {
+            let stmt = of_stays(db, scope, filter, long).push(" where true");
             let stmt = going_on(stmt, order, after).push(order_by(order)).push(" limit ").push_bind(limit);
             stmt.push(SELECT_PAGE).push(order_by(order)).all().await?
         }
@@ -75,21 +75,22 @@ const fn order_by(order: EventOrder) -> &'static str {
     }
 }
 
-/// For how long the wanted stays lasted, if there are few of them. Their records lie within them, but for retracted ones.
-async fn few_stays(db: &Db, scope: &OrgScope, filter: &EventFilter) -> Result<Option<f64>> {
+/// For how long the wanted stays lasted and how many they are, if there are few. Their records lie within them, but for retracted ones.
+async fn few_stays(db: &Db, scope: &OrgScope, filter: &EventFilter) -> Result<Option<(f64, i64)>> {
     let Some(seconds) = filter.min_duration_seconds else { return Ok(None) };
-    let is_within = filter.statuses[..] == [EventStatus::Active] && filter.vehicle_ids.is_empty();
-    let are_few =
-        is_within && stay::are_few(db, scope, seconds, |stmt| of_fences(stmt, &filter.geofence_ids)).await?;
-    Ok(are_few.then_some(seconds))
+    if filter.statuses[..] != [EventStatus::Active] || !filter.vehicle_ids.is_empty() {
+        return Ok(None);
+    }
+    let most = stay::few(db, scope, seconds, |stmt| of_fences(stmt, &filter.geofence_ids)).await?;
+    Ok(most.map(|most| (seconds, most)))
 }
 
 /// The beginning of a statement that finds all records of the wanted stays, before it orders them: no index by time then seems to
 /// give the page sooner.
-fn of_stays<'c>(db: &'c Db, scope: &OrgScope, filter: &EventFilter, seconds: f64) -> Stmt<'c> {
+fn of_stays<'c>(db: &'c Db, scope: &OrgScope, filter: &EventFilter, long: (f64, i64)) -> Stmt<'c> {
     let stmt = db.lists().sql("with stay as materialized (");
     let of_fence = |stmt| of_fences(stmt, &filter.geofence_ids);
-    let stmt = stay::long(stmt, scope, seconds, db.engine(), of_fence).push(
+    let stmt = stay::long(stmt, scope, long, db.engine(), of_fence).push(
         "), found as materialized (select e.id, e.occurred_at, e.sequence from stay s cross join records e \
          where e.vehicle_id = s.vehicle_id and e.occurred_at >= s.entered_at and e.occurred_at <= s.exited_at \
          and e.visit_id = s.id",

@@ -82,29 +82,31 @@ pub(super) fn going_on_at<'c>(
     })
 }
 
-/// Adds a query: an organization's stays that ended and lasted at least so many seconds, if they are few. In an order which only the
-/// index gives: PostgreSQL has no statistics of an expression in a partial index, and would rather go through the table. `narrow`
-/// adds conditions on `v`.
+/// Adds a query: an organization's stays that ended and lasted at least so many seconds, at most so many of them. Their order only
+/// the index gives, and their number is told: PostgreSQL has no statistics of an expression in a partial index, and would rather
+/// go through the table. `narrow` adds conditions on `v`.
 pub(super) fn long<'c>(
     stmt: Stmt<'c>,
     scope: &OrgScope,
-    seconds: f64,
+    (seconds, most): (f64, i64),
     engine: Engine,
     narrow: impl Fn(Stmt<'c>) -> Stmt<'c>,
 ) -> Stmt<'c> {
     let stmt = narrow(lasted(select(stmt.push("select * from ("), scope), seconds, engine));
-    let stmt = stmt.push(" order by ").push(duration(engine)).push(" desc limit ").push_bind(FEW + 1);
+    let stmt = stmt.push(" order by ").push(duration(engine)).push(" desc limit ").push_bind(most);
     stmt.push(") as long")
 }
 
-/// Whether few stays lasted so long: then it is faster to find all of them than to go through a list by time.
-pub(super) async fn are_few<'c>(
+/// How many stays lasted so long, and some more for those that end meanwhile, if they are few: then it is faster to find all of
+/// them than to go through a list by time.
+pub(super) async fn few<'c>(
     db: &'c Db,
     scope: &OrgScope,
     seconds: f64,
     narrow: impl Fn(Stmt<'c>) -> Stmt<'c>,
-) -> Result<bool> {
-    let stmt = long(db.lists().sql("select count(*) from ("), scope, seconds, db.engine(), narrow);
+) -> Result<Option<i64>> {
+    let stmt = db.lists().sql("select count(*) from (");
+    let stmt = long(stmt, scope, (seconds, FEW + 1), db.engine(), narrow);
     let found: i64 = stmt.push(") as found").scalar().await?;
-    Ok(found <= FEW)
+    Ok((found <= FEW).then_some(found + 10))
 }

@@ -139,8 +139,8 @@ enum Way {
     Through(Timestamp),
     /// All that go on.
     Open,
-    /// All that lasted so many seconds or more, and those that go on.
-    Long(f64),
+    /// All that lasted so many seconds or more, at most so many of them, and those that go on.
+    Long(f64, i64),
     /// By the entries with some drivers.
     Driven,
 }
@@ -150,7 +150,7 @@ impl Way {
     const fn order(self) -> (&'static str, &'static str) {
         match self {
             Self::Time | Self::Since(_) => ("v.entered_at", "v.id"),
-            Self::Through(_) | Self::Open | Self::Long(_) => ("f.entered_at", "f.id"),
+            Self::Through(_) | Self::Open | Self::Long(..) => ("f.entered_at", "f.id"),
             Self::Driven => ("e.occurred_at", "v.id"),
         }
     }
@@ -189,9 +189,9 @@ async fn ways(db: &Db, scope: &OrgScope, filter: &VisitFilter, order: VisitOrder
         return Ok(vec![Way::Driven]);
     }
     if let Some(seconds) = filter.min_duration_seconds
-        && stay::are_few(db, scope, seconds, |stmt| of_which(stmt, filter)).await?
+        && let Some(most) = stay::few(db, scope, seconds, |stmt| of_which(stmt, filter)).await?
     {
-        return Ok(vec![Way::Long(seconds)]);
+        return Ok(vec![Way::Long(seconds, most)]);
     }
     Ok(match (filter.from, order) {
         (None, _) => vec![Way::Time],
@@ -210,8 +210,8 @@ fn begun<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &VisitFilter, way: Way, e
         }
         Way::Through(at) => stay::going_on_at(all(stmt), scope, just_before(at), engine, of),
         Way::Open => stay::open(all(stmt), scope, of),
-        Way::Long(seconds) => {
-            let long = stay::long(all(stmt), scope, seconds, engine, of);
+        Way::Long(seconds, most) => {
+            let long = stay::long(all(stmt), scope, (seconds, most), engine, of);
             stay::open(long.push(" union all "), scope, of)
         }
         Way::Driven => {
@@ -221,7 +221,7 @@ fn begun<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &VisitFilter, way: Way, e
         }
     };
     let stmt = match way {
-        Way::Through(_) | Way::Open | Way::Long(_) => {
+        Way::Through(_) | Way::Open | Way::Long(..) => {
             let from = " from found f cross join visit v cross join records e";
             let of = "v.id = f.id and e.id = v.entry_event_id and ";
             stmt.push(") ").push(COLUMNS).push(from).push(JOINED).push(of)
