@@ -356,7 +356,7 @@ export interface paths {
         };
         /**
          * Find drivers by their whole licence number
-         * @description Those of whom the organization has a profile are shown with it, others whom nobody holds as a masked stub; nobody else is there.
+         * @description Those of whom the organization has a profile are shown with it, others that no organization holds as a masked stub; all others are not found.
          *
          *     Takes an access token.
          */
@@ -2726,7 +2726,7 @@ export interface components {
              *     now, send `vehicleId` instead.
              * @default []
              */
-            readonly installations?: readonly components["schemas"]["StayIn"][];
+            readonly installations?: readonly components["schemas"]["InstallationIn"][];
             /** @description Which model. */
             readonly model?: string | null;
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
@@ -3551,6 +3551,26 @@ export interface components {
             readonly data: readonly components["schemas"]["VehicleInside"][];
             /** @description Where the list ends. */
             readonly pagination: components["schemas"]["CursorPagination"];
+        };
+        /**
+         * @description A stay of a tracker in a vehicle. A fix belongs to the vehicle in which its tracker sat when
+         *     the fix was recorded.
+         */
+        readonly Installation: {
+            readonly from?: components["schemas"]["Timestamp"] | null;
+            readonly to?: components["schemas"]["Timestamp"] | null;
+            /** @description The vehicle. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
+        };
+        /**
+         * @description A stay of a tracker in a vehicle. A fix belongs to the vehicle in which its tracker sat when
+         *     the fix was recorded.
+         */
+        readonly InstallationIn: {
+            readonly from?: components["schemas"]["Timestamp"] | null;
+            readonly to?: components["schemas"]["Timestamp"] | null;
+            /** @description The vehicle. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
         };
         /** @description Where in its box a label is. */
         readonly LabelPosition: {
@@ -4788,9 +4808,9 @@ export interface components {
              */
             readonly sequence: number;
         };
-        /** @description What somebody gets who signs in. */
+        /** @description The result of a sign-in. */
         readonly SignedIn: components["schemas"]["SignedInPersonPrincipal"] | components["schemas"]["SignedInSystemPrincipal"];
-        /** @description What somebody gets who signs in. */
+        /** @description The result of a sign-in. */
         readonly SignedInPersonPrincipal: {
             /** @description Goes into `Authorization: Bearer …`. */
             readonly accessToken: string;
@@ -4824,7 +4844,7 @@ export interface components {
             /** @description Always `Bearer`. */
             readonly tokenType: string;
         };
-        /** @description What somebody gets who signs in. */
+        /** @description The result of a sign-in. */
         readonly SignedInSystemPrincipal: {
             /** @description Goes into `Authorization: Bearer …`. */
             readonly accessToken: string;
@@ -4934,26 +4954,6 @@ export interface components {
          * @enum {string}
          */
         readonly SpeedUnit: "kmh" | "ms" | "knots";
-        /**
-         * @description A stay of a tracker in a vehicle. A fix belongs to the vehicle in which its tracker sat when
-         *     the fix was recorded.
-         */
-        readonly Stay: {
-            readonly from?: components["schemas"]["Timestamp"] | null;
-            readonly to?: components["schemas"]["Timestamp"] | null;
-            /** @description The vehicle. */
-            readonly vehicleId: components["schemas"]["VehicleId"];
-        };
-        /**
-         * @description A stay of a tracker in a vehicle. A fix belongs to the vehicle in which its tracker sat when
-         *     the fix was recorded.
-         */
-        readonly StayIn: {
-            readonly from?: components["schemas"]["Timestamp"] | null;
-            readonly to?: components["schemas"]["Timestamp"] | null;
-            /** @description The vehicle. */
-            readonly vehicleId: components["schemas"]["VehicleId"];
-        };
         /** @description A stored fix. Members the tracker did not send are absent. */
         readonly StoredPosition: {
             /**
@@ -5100,7 +5100,7 @@ export interface components {
              * @description Where it sat when, by start. Sending it replaces the whole history; to move the tracker
              *     now, send `vehicleId` instead.
              */
-            readonly installations?: readonly components["schemas"]["Stay"][];
+            readonly installations?: readonly components["schemas"]["Installation"][];
             /** @description Which model. */
             readonly model?: string | null;
             /** @description Whose. */
@@ -5140,7 +5140,7 @@ export interface components {
              * @description Where it sat when, by start. Sending it replaces the whole history; to move the tracker
              *     now, send `vehicleId` instead.
              */
-            readonly installations?: readonly components["schemas"]["Stay"][];
+            readonly installations?: readonly components["schemas"]["Installation"][];
             /** @description Which model. */
             readonly model?: string | null;
             /** @description Whose. */
@@ -5479,7 +5479,7 @@ export interface components {
              * @description Where it sat when, by start. Sending it replaces the whole history; to move the tracker
              *     now, send `vehicleId` instead.
              */
-            readonly installations?: readonly components["schemas"]["StayIn"][];
+            readonly installations?: readonly components["schemas"]["InstallationIn"][];
             /** @description Which model. */
             readonly model?: string | null;
             /** @description As it was read; of no effect */
@@ -5912,7 +5912,7 @@ export interface components {
          */
         readonly VisitId: string;
         /**
-         * @description Something that was left out of an item, which is stored without it. Told once per connection (or request) and
+         * @description Something that was left out of an item, which is stored without it. AlreadyWarned once per connection (or request) and
          *     member, of the first 100 members.
          */
         readonly Warning: {
@@ -6384,6 +6384,8 @@ export type ImportProblem = components['schemas']['ImportProblem'];
 export type ImportResult = components['schemas']['ImportResult'];
 export type Imported = components['schemas']['Imported'];
 export type InsideOut = components['schemas']['InsideOut'];
+export type Installation = components['schemas']['Installation'];
+export type InstallationIn = components['schemas']['InstallationIn'];
 export type LabelPosition = components['schemas']['LabelPosition'];
 export type License = components['schemas']['License'];
 export type LicenseIn = components['schemas']['LicenseIn'];
@@ -6489,8 +6491,6 @@ export type SliceOfVehiclePosition = components['schemas']['SliceOf_VehiclePosit
 export type SliceOfVisit = components['schemas']['SliceOf_Visit'];
 export type Source = components['schemas']['Source'];
 export type SpeedUnit = components['schemas']['SpeedUnit'];
-export type Stay = components['schemas']['Stay'];
-export type StayIn = components['schemas']['StayIn'];
 export type StoredPosition = components['schemas']['StoredPosition'];
 export type Subscription = components['schemas']['Subscription'];
 export type SubscriptionIn = components['schemas']['SubscriptionIn'];
