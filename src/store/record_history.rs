@@ -75,10 +75,10 @@ const fn order_by(order: EventOrder) -> &'static str {
     }
 }
 
-/// For how long the wanted stays lasted and how many they are, if there are few. Their records lie within them, but for retracted ones.
+/// For how long the wanted stays lasted and how many they are, if there are few.
 async fn few_stays(db: &Db, scope: &OrgScope, filter: &EventFilter) -> Result<Option<(f64, i64)>> {
     let Some(seconds) = filter.min_duration_seconds else { return Ok(None) };
-    if filter.statuses[..] != [EventStatus::Active] || !filter.vehicle_ids.is_empty() {
+    if !filter.vehicle_ids.is_empty() {
         return Ok(None);
     }
     let most = stay::few(db, scope, seconds, |stmt| of_fences(stmt, &filter.geofence_ids)).await?;
@@ -90,12 +90,28 @@ async fn few_stays(db: &Db, scope: &OrgScope, filter: &EventFilter) -> Result<Op
 fn of_stays<'c>(db: &'c Db, scope: &OrgScope, filter: &EventFilter, long: (f64, i64)) -> Stmt<'c> {
     let stmt = db.lists().sql("with stay as materialized (");
     let of_fence = |stmt| of_fences(stmt, &filter.geofence_ids);
-    let stmt = stay::long(stmt, scope, long, db.engine(), of_fence).push(
-        "), found as materialized (select e.id, e.occurred_at, e.sequence from stay s cross join records e \
-         where e.vehicle_id = s.vehicle_id and e.occurred_at >= s.entered_at and e.occurred_at <= s.exited_at \
-         and e.visit_id = s.id",
-    );
-    narrowed(stmt, filter, None).push("), page as materialized (select e.id from found e")
+    let stmt = stay::long(stmt, scope, long, db.engine(), of_fence)
+        .push("), found as materialized (select e.id, e.occurred_at, e.sequence from stay s cross join ")
+        .push(match db.engine() {
+            // It expects many more records within a stay than there are, and would rather go through the table.
+            Engine::Postgres => {
+                "lateral (select * from records r where r.vehicle_id = s.vehicle_id and r.visit_id = s.id \
+                 and r.occurred_at >= s.entered_at and r.occurred_at <= s.exited_at offset 0) e where true"
+            }
+            Engine::Sqlite => {
+                "records e where e.vehicle_id = s.vehicle_id and e.visit_id = s.id \
+                 and e.occurred_at >= s.entered_at and e.occurred_at <= s.exited_at"
+            }
+        });
+    let mut stmt = narrowed(stmt, filter, None);
+    if filter.statuses[..] != [EventStatus::Active] {
+        // What was taken back need not lie within the stay.
+        let retracted = " union select e.id, e.occurred_at, e.sequence from records e where e.status = 'retracted' \
+            and e.visit_id in (select s.id from stay s) and e.organization_id = ";
+        stmt = stmt.push(retracted).push_bind(Uuid::from(scope.organization_id()));
+        stmt = narrowed(stmt, filter, None);
+    }
+    stmt.push("), page as materialized (select e.id from found e")
 }
 
 fn of_fences<'c>(stmt: Stmt<'c>, fences: &[Uuid]) -> Stmt<'c> {
@@ -133,7 +149,7 @@ fn narrowed<'c>(stmt: Stmt<'c>, filter: &EventFilter, engine: Option<Engine>) ->
     }
     match filter.min_duration_seconds.zip(engine) {
         Some((seconds, engine)) => {
-            let stmt = stmt.push(" and e.visit_id in (select v.id from visit v where true");
+            let stmt = stmt.push(" and exists (select 1 from visit v where v.id = e.visit_id");
             stay::lasted(stmt, seconds, engine).push(")")
         }
         None => stmt,

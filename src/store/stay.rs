@@ -92,9 +92,19 @@ pub(super) fn long<'c>(
     engine: Engine,
     narrow: impl Fn(Stmt<'c>) -> Stmt<'c>,
 ) -> Stmt<'c> {
-    let stmt = narrow(lasted(select(stmt.push("select * from ("), scope), seconds, engine));
-    let stmt = stmt.push(" order by ").push(duration(engine)).push(" desc limit ").push_bind(most);
+    let stmt = longest(select(stmt.push("select * from ("), scope), (seconds, most), engine, narrow);
     stmt.push(") as long")
+}
+
+/// Adds conditions, order and limit.
+fn longest<'c>(
+    stmt: Stmt<'c>,
+    (seconds, most): (f64, i64),
+    engine: Engine,
+    narrow: impl Fn(Stmt<'c>) -> Stmt<'c>,
+) -> Stmt<'c> {
+    let stmt = narrow(lasted(stmt, seconds, engine));
+    stmt.push(" order by ").push(duration(engine)).push(" desc limit ").push_bind(most)
 }
 
 /// How many stays lasted so long, and some more for those that end meanwhile, if they are few: then it is faster to find all of
@@ -105,8 +115,9 @@ pub(super) async fn few<'c>(
     seconds: f64,
     narrow: impl Fn(Stmt<'c>) -> Stmt<'c>,
 ) -> Result<Option<i64>> {
-    let stmt = db.lists().sql("select count(*) from (");
-    let stmt = long(stmt, scope, (seconds, FEW + 1), db.engine(), narrow);
+    let select = "select count(*) from (select 1 as one from visit v where v.organization_id = ";
+    let stmt = db.lists().sql(select).push_bind(Uuid::from(scope.organization_id()));
+    let stmt = longest(stmt, (seconds, FEW + 1), db.engine(), narrow);
     let found: i64 = stmt.push(") as found").scalar().await?;
     Ok((found <= FEW).then_some(found + 10))
 }

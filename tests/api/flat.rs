@@ -19,6 +19,9 @@ const FEW_ROWS: i64 = 15_000;
 /// Seconds from one stay to the next.
 const EVERY: i64 = 600;
 
+/// Vehicles that take turns.
+const VEHICLES: usize = 10;
+
 /// Stays to make.
 fn stays() -> i64 {
     std::env::var("WAYPOST_TEST_STAYS").map_or(20_000, |number| number.parse().expect("a number"))
@@ -27,7 +30,7 @@ fn stays() -> i64 {
 /// Whose history it is.
 struct History {
     organization: String,
-    vehicle: String,
+    vehicles: Vec<String>,
     idle_vehicle: String,
     fence: String,
     empty_fence: String,
@@ -40,8 +43,12 @@ async fn history(app: &App) -> History {
     };
     let fence =
         async |name: &str| text(&app.post("/v1/geofences", &org.org_admin, circle(name)).await.ok(201)["id"]);
+    let mut vehicles = Vec::new();
+    for number in 0..VEHICLES {
+        vehicles.push(vehicle(&format!("busy {number}")).await);
+    }
     let history = History {
-        vehicle: vehicle("busy").await,
+        vehicles,
         idle_vehicle: vehicle("idle").await,
         fence: fence("Depot").await,
         empty_fence: fence("Nowhere").await,
@@ -70,8 +77,10 @@ async fn fill(db: &Db, history: &History) {
     };
     let (entered, exited) = (at(&format!("i * {EVERY}")), at(&format!("i * {EVERY} + 60 + i % 480")));
     let n = stays();
-    let (org, vehicle, fence) =
-        (known(&history.organization), known(&history.vehicle), known(&history.fence));
+    let (org, fence) = (known(&history.organization), known(&history.fence));
+    let whens = history.vehicles.iter().enumerate();
+    let whens = whens.map(|(number, vehicle)| format!(" when {number} then {}", known(vehicle)));
+    let vehicle = format!("case i % {VEHICLES}{} end", whens.collect::<String>());
     let (stay, entry, exit) = (id("i"), id("10000000000 + 2 * i"), id("10000000001 + 2 * i"));
     let rows = format!(
         "with recursive n(i) as (select cast(1 as bigint) union all select i + 1 from n where i < {n})"
@@ -112,7 +121,8 @@ async fn fill(db: &Db, history: &History) {
 }
 
 fn forms(history: &History) -> Vec<String> {
-    let History { vehicle, idle_vehicle, fence, empty_fence, .. } = history;
+    let History { vehicles, idle_vehicle, fence, empty_fence, .. } = history;
+    let vehicle = &vehicles[0];
     let nobody = "01890000-0000-7000-8000-000000000000";
     let ago = |days: f64| START.plus_seconds(-86_400.0 * days);
     let (day, middle) = (ago(1.0), ago(stays() as f64 * EVERY as f64 / 86_400.0 / 2.0));
@@ -194,7 +204,11 @@ async fn no_form_goes_through_it(app: App) -> App {
     for form in forms(&history) {
         let path = form.replace("?", &format!("?organizationId={}", history.organization));
         let before = rows_read(&app.context.db).await;
-        let status = app.get(&path, &app.root).await.status;
+        let mut status = app.get(&path, &app.root).await.status;
+        if status == 503 {
+            // SQLite goes on counting from one run of a statement to the next.
+            status = app.get(&path, &app.root).await.status;
+        }
         let read = rows_read(&app.context.db).await.zip(before).map(|(after, before)| after - before);
         if status != 200 || read.is_some_and(|read| read > FEW_ROWS) {
             wrong.push(format!("{status}, {read:?} rows: {form}"));
