@@ -240,7 +240,7 @@ pub(crate) const EFFECTS: &[(&str, &str, &[Effect])] = &[
     ),
     (
         "src/domain/tracker.rs",
-        "Stay",
+        "Installation",
         &[
             ("vehicle_id", "src/store/tracker.rs", "stay.vehicle_id"),
             ("from", "src/store/tracker.rs", "stay.from"),
@@ -298,6 +298,7 @@ pub(crate) const EFFECTS: &[(&str, &str, &[Effect])] = &[
         "Profile",
         &[
             ("email", "web/src/views/drivers/DriverDetail.tsx", "driver.email"),
+            ("cards", "src/ops/drivers.rs", "profile.cards"),
             ("phone", "web/src/views/drivers/DriverDetail.tsx", "driver.phone"),
             ("employee_code", "web/src/views/drivers/DriverDetail.tsx", "driver.employeeCode"),
             ("notes", "web/src/views/drivers/DriverDetail.tsx", "driver.notes"),
