@@ -121,9 +121,9 @@ impl Interest {
     /// Whether this interest includes a record; where fences are named, it must concern one of them.
     #[must_use]
     pub fn record(&self, record: &Record) -> bool {
-        let is_asked = if record.kind().is_fuel() { self.fuel } else { self.events };
+        let is_asked = if record.is_fuel() { self.fuel } else { self.events };
         let in_fence = || record.is_in(|fence| self.fence(fence));
-        is_asked && self.vehicle(record.vehicle_id) && (self.fences.is_none() || in_fence())
+        is_asked && record.is_of(|vehicle| self.vehicle(vehicle)) && (self.fences.is_none() || in_fence())
     }
 }
 

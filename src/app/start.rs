@@ -87,7 +87,8 @@ impl Start {
         let db = open_and_migrate(&options).await?;
         renew_partitions(&db, &self.clock).await;
         let writer = for_writer(&db, &options)?;
-        let track = Arc::new(Track::take_over(db.clone(), writer.clone()).await?);
+        let track =
+            Arc::new(Track::take_over(db.clone(), writer.clone()).await?.with_clock(self.clock.clone()));
         // From here on nothing is committed once another server has taken over.
         let db = db.of_epoch(track.epoch());
         let probe = Probe::new(&options, &db, track.epoch(), track.durability())?;

@@ -59,6 +59,8 @@ pub(super) async fn keep_retention(context: Context) {
             Ok(gone) => tracing::info!(?gone, "deleted what is past retention"),
             Err(error) => tracing::warn!(%error, "what is past retention could not be deleted"),
         }
+        // With time, licences expire: the writer looks, as after each edit.
+        context.live.number_changes();
         tokio::time::sleep(RETENTION_EVERY).await;
     }
 }

@@ -125,6 +125,8 @@ permissions! {
     WriteGeofences     [SuperAdmin Admin OrgAdmin Dispatcher] With(&[GeofencesWrite]), Write;
     /// See geofence events and who is inside.
     ReadEvents         [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[EventsRead]), Read;
+    /// Say of alerts that they are seen, and put them off; who sees them takes `ReadEvents`.
+    HandleAlerts       [SuperAdmin Admin OrgAdmin Dispatcher] Never, Write;
     /// See fuel logs, charts and raw data.
     ReadFuel           [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[FuelRead]), Read;
     /// See where a vehicle was: it is part of positions, and what events were made of.

@@ -33,6 +33,10 @@ words!(
         CorrectAssignment = "correctAssignment",
         /// A past assignment of a driver was removed.
         RemoveAssignment = "removeAssignment",
+        /// An alert was seen.
+        Acknowledge = "acknowledge",
+        /// An alert was put off.
+        Snooze = "snooze",
         /// A user was sent another invitation.
         Invite = "invite",
         /// A user took an invitation.
@@ -75,6 +79,8 @@ words!(
         ApiKey = "apiKey",
         /// A webhook.
         Webhook = "webhook",
+        /// An alert.
+        Alert = "alert",
         /// A device that reported and is no tracker yet.
         PendingTracker = "pendingTracker",
     }
@@ -93,6 +99,8 @@ impl AuditAction {
             | Self::Unassign
             | Self::CorrectAssignment
             | Self::RemoveAssignment
+            | Self::Acknowledge
+            | Self::Snooze
             | Self::AcceptInvite
             | Self::VerifyEmail => Some(ChangeKind::Updated),
             Self::RotateToken
@@ -120,6 +128,7 @@ impl AuditResource {
             Self::User => Some(ChangedResource::User),
             Self::SystemUser => Some(ChangedResource::SystemUser),
             Self::ApiKey => Some(ChangedResource::ApiKey),
+            Self::Alert => Some(ChangedResource::Alert),
             Self::Webhook | Self::PendingTracker => None,
         }
     }

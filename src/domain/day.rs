@@ -33,6 +33,14 @@ impl Day {
         Self(instant.to_zoned(zone).date())
     }
 
+    /// The instant at which it begins in an IANA time zone; in UTC if this machine does not know the zone.
+    #[must_use]
+    pub fn begins(self, timezone: &str) -> Timestamp {
+        let zone = jiff::tz::db().get(timezone).unwrap_or(jiff::tz::TimeZone::UTC);
+        let begins = self.0.to_zoned(zone).map(|zoned| zoned.timestamp().as_microsecond());
+        Timestamp::from_micros(begins.unwrap_or_default())
+    }
+
     /// The day this many days later.
     #[must_use]
     pub fn plus_days(self, days: i32) -> Self {
@@ -92,5 +100,8 @@ mod tests {
         assert_eq!(Day::of(instant, "UTC").to_string(), "2026-05-01");
         assert_eq!(Day::of(instant, "Europe/Berlin").to_string(), "2026-05-02");
         assert_eq!(Day::of(instant, "No/Where").to_string(), "2026-05-01");
+        let begins = |zone| Day::parse("2026-05-01").unwrap().begins(zone).to_string();
+        assert_eq!(begins("UTC"), "2026-05-01T00:00:00.000Z");
+        assert_eq!(begins("Europe/Berlin"), "2026-04-30T22:00:00.000Z");
     }
 }

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 use waypost_actors::model::{Cause, EventStatus, Origin, Timestamp};
-use waypost_actors::tracking::RecordKind;
+use waypost_actors::tracking::{AlertRule, RecordKind};
 
 use super::words::words;
 
@@ -19,6 +19,12 @@ pub struct EventFilter {
     pub kinds: Vec<RecordKind>,
     /// For these causes.
     pub causes: Vec<Cause>,
+    /// Alerts by these rules.
+    pub rules: Vec<AlertRule>,
+    /// Alerts that ask for somebody's attention at an instant, or do not.
+    pub attention: Option<(bool, Timestamp)>,
+    /// Without alerts about fuel.
+    pub without_fuel: bool,
     /// Of these origins.
     pub origins: Vec<Origin>,
     /// Active or retracted.

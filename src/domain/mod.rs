@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod activation;
+pub mod alert;
 pub mod api_key;
 pub mod assignment;
 pub mod audit;

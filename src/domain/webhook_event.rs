@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use waypost_actors::model::{Change, ChangeKind, ChangedResource};
-use waypost_actors::tracking::RecordKind;
+use waypost_actors::model::{Change, ChangeKind, ChangedResource, EventStatus};
+use waypost_actors::tracking::{Record, RecordKind};
 
 use super::members::Read;
 use super::nearest::nearest;
@@ -35,10 +35,30 @@ fn is_match(pattern: &str, event_type: &str) -> bool {
     }
 }
 
-/// The type of a record. `has_ended`: of a trip or stop, whether it has an end.
+/// An alert that was not found within this time after it began is none that anybody can still act on. Seconds.
+const LATE_SECONDS: f64 = 900.0;
+
+/// The type of a record.
 #[must_use]
-pub const fn of_record(kind: RecordKind, has_ended: bool) -> &'static str {
+pub fn of_record(record: &Record) -> &'static str {
+    let is_late = || record.detected_at.seconds_since(record.confirmed_at) > LATE_SECONDS;
+    match record.kind() {
+        RecordKind::Alert if record.status == EventStatus::Retracted => ALERT_RETRACTED,
+        RecordKind::Alert if record.revision == 1 && is_late() => ALERT_LATE,
+        kind => of_kind(kind, record.ended_at.is_some()),
+    }
+}
+
+/// The type of an alert whose cause was none, as late data shows.
+const ALERT_RETRACTED: &str = "alert.retracted";
+/// The type of an alert about the past.
+const ALERT_LATE: &str = "alert.late";
+
+/// The type of a record. `has_ended`: whether it has an end.
+const fn of_kind(kind: RecordKind, has_ended: bool) -> &'static str {
     match kind {
+        RecordKind::Alert if has_ended => "alert.resolved",
+        RecordKind::Alert => "alert.raised",
         RecordKind::Trip if has_ended => "trip.ended",
         RecordKind::Trip => "trip.started",
         RecordKind::Stop if has_ended => "stop.ended",
@@ -67,8 +87,9 @@ fn named(resource: ChangedResource, kind: ChangeKind) -> String {
 
 /// Every type there is.
 static TYPES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let of_kind = |(_, kind): &(&str, RecordKind)| [of_record(*kind, false), of_record(*kind, true)];
-    let mut records: Vec<String> = RecordKind::WORDS.iter().flat_map(of_kind).map(str::to_owned).collect();
+    let of_one = |(_, kind): &(&str, RecordKind)| [of_kind(*kind, false), of_kind(*kind, true)];
+    let records = RecordKind::WORDS.iter().flat_map(of_one).chain([ALERT_RETRACTED, ALERT_LATE]);
+    let mut records: Vec<String> = records.map(str::to_owned).collect();
     records.dedup();
     let kinds = || ChangeKind::WORDS.iter().map(|(_, kind)| *kind);
     let changes = ChangedResource::WORDS
@@ -105,6 +126,9 @@ pub fn event_types(value: &Value) -> Read<EventTypes> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use uuid::Uuid;
+    use waypost_actors::model::{DriverId, OrganizationId, Timestamp, VehicleId};
+    use waypost_actors::tracking::license_expired;
 
     use super::*;
 
@@ -118,6 +142,20 @@ mod tests {
         let trips = event_types(&json!(["trip.*", "stop.started"])).unwrap();
         assert!(trips.matches("trip.started") && trips.matches("trip.ended") && !trips.matches("stop.ended"));
         assert!(event_types(&json!(["change.vehicle.*"])).unwrap().matches("change.vehicle.deleted"));
+    }
+
+    #[test]
+    fn alerts_tell_by_their_type_what_becomes_of_them() {
+        let at = |seconds| Timestamp::FIRST.plus_seconds(seconds);
+        let vehicle = (VehicleId(Uuid::nil()), String::new());
+        let (driver, organization) = (DriverId(Uuid::nil()), OrganizationId(Uuid::nil()));
+        let raised = license_expired((Uuid::nil(), at(0.0)), vehicle, driver, organization, at(0.0));
+        let late = Record { detected_at: at(901.0), ..raised.clone() };
+        let ended = Record { ended_at: Some(at(5.0)), revision: 2, ..late.clone() };
+        let retracted = Record { status: EventStatus::Retracted, ..ended.clone() };
+        let told = [&raised, &late, &ended, &retracted].map(of_record);
+        assert_eq!(told, ["alert.raised", "alert.late", "alert.resolved", "alert.retracted"]);
+        assert!(told.iter().all(|told| TYPES.iter().any(|known| known == told)));
     }
 
     #[test]

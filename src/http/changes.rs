@@ -20,7 +20,7 @@ use crate::feed::{ShowChange, cursor};
 use crate::ops::changes::{self as ops, visible};
 use crate::ops::error::OpError;
 use crate::ops::scoped::Scoped;
-use crate::ops::{api_keys, assignment_history, drivers, system_users, trackers, users};
+use crate::ops::{alerts, api_keys, assignment_history, drivers, system_users, trackers, users};
 
 /// In the place of a cursor: the end of the log.
 const LATEST: &str = "latest";
@@ -146,6 +146,7 @@ async fn data(context: &Shared, caller: &Caller, change: &Change) -> Result<Opti
         ChangedResource::User => shown_as(users::find_listed_user(context, by, id).await),
         ChangedResource::SystemUser => shown_as(system_users::find_system_user(context, by, id).await),
         ChangedResource::ApiKey => shown_as(api_keys::find_api_key(context, by, id).await),
+        ChangedResource::Alert => shown_as(alerts::find_alert(context, by, id.into()).await),
         ChangedResource::Assignment => shown_as(assignment_history::find_assignment(context, by, id).await),
     }
 }

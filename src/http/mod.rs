@@ -5,6 +5,7 @@
 
 mod access;
 pub mod admin;
+pub mod alerts;
 pub mod answer;
 pub mod api_keys;
 pub mod assignments;

@@ -14,7 +14,7 @@ use super::fallback::Paths;
 use super::openapi::{self, Description};
 use super::route::{Access, GEOFENCE_BYTES, IMPORT_BYTES, Route, SMALL_BYTES};
 use super::{
-    api_keys, assignments, audit, auth, background, changes, drivers, event_stream, events, fuel,
+    alerts, api_keys, assignments, audit, auth, background, changes, drivers, event_stream, events, fuel,
     fuel_periods, geofence_events, geofence_import, geofences, health, inputs, limit, links, organizations,
     pages, pending_trackers, position_history, positions, sockets, system_users, trackers, trips, users,
     vehicles, visits, web_page, webhooks,
@@ -183,6 +183,11 @@ routes! {
 
         May(ReadEvents) "GET" "/v1/trips" trips::list_trips;
         May(ReadEvents) "GET" "/v1/stops" trips::list_stops;
+
+        May(ReadEvents)   "GET"  "/v1/alerts"                  alerts::list_alerts;
+        May(ReadEvents)   "GET"  "/v1/alerts/{id}"             alerts::find_alert;
+        May(HandleAlerts) "POST" "/v1/alerts/{id}/acknowledge" alerts::acknowledge_alert;
+        May(HandleAlerts) "POST" "/v1/alerts/{id}/snooze"      alerts::snooze_alert;
 
         May(ReadAudit)  "GET" "/v1/audit"       audit::list_audit;
 

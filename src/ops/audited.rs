@@ -4,6 +4,7 @@ use uuid::Uuid;
 use waypost_actors::model::{DriverId, OrganizationId};
 
 use super::publish::LiveResource;
+use crate::domain::alert::Alert;
 use crate::domain::api_key::ApiKey;
 use crate::domain::audit::AuditResource;
 use crate::domain::driver::Driver;
@@ -59,6 +60,7 @@ audited!(
     Tracker => Tracker, |tracker| tracker.id.0;
     Webhook => Webhook, |webhook| webhook.id;
     PendingTracker => PendingTracker, |device| device.id;
+    Alert => Alert, |alert| alert.event.id.0;
     Vehicle => Vehicle, |vehicle| vehicle.id.0, fn live_resource(&self) -> Option<LiveResource> {
         Some(LiveResource::Vehicle(self.id))
     };

@@ -54,6 +54,7 @@ pub fn may_hear_of_deletion(caller: &Caller, change: &Change) -> bool {
         // Of system users a system user sees only itself.
         ChangedResource::SystemUser => Action::ListSystemUsers,
         ChangedResource::ApiKey => Action::ReadApiKeys,
+        ChangedResource::Alert => Action::ReadEvents,
     };
     change.kind == ChangeKind::Deleted
         && (caller.may(action).is_ok() || caller.is_oneself(change.resource_id))

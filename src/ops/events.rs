@@ -28,7 +28,7 @@ pub async fn list_events(
     } else if kinds.is_empty() && !sees.fuel {
         kinds = RecordKind::WORDS.iter().map(|(_, kind)| *kind).filter(|kind| !kind.is_fuel()).collect();
     }
-    let filter = EventFilter { kinds, ..filter };
+    let filter = EventFilter { kinds, without_fuel: !sees.fuel, ..filter };
     let purpose = format!("events {} {}", order.as_str(), if sees.fuel { "all" } else { "withoutFuel" });
     let found = records_in(context, &scope, &purpose, &filter, order, request).await?;
     Ok(found.filter_map(|record| {

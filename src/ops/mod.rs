@@ -3,6 +3,7 @@
 //! Takes bodies as `domain::body` types them; knows nothing of HTTP.
 
 pub mod activation;
+pub mod alerts;
 pub mod api_keys;
 pub mod assignment_history;
 pub mod assignments;

@@ -13,7 +13,8 @@ use crate::mail::COUNTED_SECONDS;
 use crate::store::retention::{self, Horizon, Timeline};
 use crate::store::sql::{Db, SqlError};
 use crate::store::{
-    change_log, letter_written, partitions, pending_tracker, sign_in_attempt, tracker_report, webhook_attempt,
+    alert, change_log, letter_written, partitions, pending_tracker, sign_in_attempt, tracker_report,
+    webhook_attempt,
 };
 
 /// Most rows per transaction.
@@ -73,6 +74,7 @@ pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
     for horizon in &horizons {
         delete_past(db, horizon, now, &mut gone).await?;
     }
+    in_slices(|rows| alert::forget(db, rows)).await?;
     Ok(gone)
 }
 

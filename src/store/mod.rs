@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod activation;
+pub mod alert;
 pub mod api_key;
 pub mod assignment;
 pub mod assignment_history;

@@ -4,6 +4,7 @@ use uuid::Uuid;
 use waypost_actors::model::{Cause, EventId, EventStatus, Origin};
 use waypost_actors::tracking::{Record, RecordKind};
 
+use super::alert;
 use super::filters::one_of;
 use super::record_row::{RecordRow, SELECT_PAGE, SELECT_RECORDS};
 use super::sql::{Db, Engine, Result, Stmt};
@@ -14,12 +15,13 @@ use crate::domain::event::{EventFilter, EventOrder};
 use crate::domain::paging::After;
 
 /// Kinds that few of all records have, with the condition of their partial index.
-const FEW: [(&[RecordKind], &str); 6] = [
+const FEW: [(&[RecordKind], &str); 7] = [
     (&RecordKind::FUEL, " and e.kind in ('refuel', 'drain')"),
     (&[RecordKind::Dwell], " and e.kind = 'dwell'"),
     (&[RecordKind::Overspeed], " and e.kind = 'overspeed'"),
     (&[RecordKind::Trip], " and e.kind = 'trip'"),
     (&[RecordKind::Stop], " and e.kind = 'stop'"),
+    (&[RecordKind::Alert], " and e.kind = 'alert'"),
     (&RecordKind::CONNECTION, " and e.kind in ('online', 'stale', 'offline')"),
 ];
 
@@ -134,10 +136,10 @@ fn going_on(stmt: Stmt<'_>, order: EventOrder, after: Option<After>) -> Stmt<'_>
 
 /// `engine`: of whose words the stays' duration is said, unless it is known.
 fn narrowed<'c>(stmt: Stmt<'c>, filter: &EventFilter, engine: Option<Engine>) -> Stmt<'c> {
-    let stmt = one_of(stmt, " and e.vehicle_id in (", &filter.vehicle_ids);
+    let stmt = of_vehicles(stmt, filter);
     let stmt = one_of(stmt, " and e.driver_id in (", &filter.driver_ids);
     let stmt = one_of(stmt, " and e.geofence_id in (", &filter.geofence_ids);
-    let mut stmt = of_few(by_words(stmt, filter), filter);
+    let mut stmt = alert::narrowed(of_few(by_words(stmt, filter), filter), filter);
     if let Some(from) = filter.from {
         stmt = stmt.push(" and e.occurred_at >= ").push_bind(Time(from));
     }
@@ -153,6 +155,15 @@ fn narrowed<'c>(stmt: Stmt<'c>, filter: &EventFilter, engine: Option<Engine>) ->
             stay::lasted(stmt, seconds, engine).push(")")
         }
         None => stmt,
+    }
+}
+
+/// Restricts to some vehicles. An alert of several is there for each of them, in a list of alerts.
+fn of_vehicles<'c>(stmt: Stmt<'c>, filter: &EventFilter) -> Stmt<'c> {
+    if filter.kinds == [RecordKind::Alert] && !filter.vehicle_ids.is_empty() {
+        alert::of_vehicles(stmt, &filter.vehicle_ids)
+    } else {
+        one_of(stmt, " and e.vehicle_id in (", &filter.vehicle_ids)
     }
 }
 

@@ -8,7 +8,8 @@ use uuid::Uuid;
 use waypost_actors::fuel::FuelEventKind;
 use waypost_actors::model::{Cause, Connection, EventFix, EventKind, EventStatus, Origin, Place};
 use waypost_actors::tracking::{
-    ConnectionDetail, Detail, GeofenceDetail, OverspeedDetail, Record, RecordKind, TripDetail, TripKind,
+    AlertDetail, AlertRule, ConnectionDetail, Detail, GeofenceDetail, OverspeedDetail, Record, RecordKind,
+    TripDetail, TripKind,
 };
 
 use super::rows::{Column, Insert};
@@ -137,6 +138,7 @@ impl RecordRow {
             RecordKind::Offline => self.connection(Connection::Offline),
             RecordKind::Trip => self.trip(TripKind::Trip),
             RecordKind::Stop => self.trip(TripKind::Stop),
+            RecordKind::Alert => self.alert(),
         }
     }
 
@@ -172,6 +174,16 @@ impl RecordRow {
         Ok(Detail::Trip(Box::new(TripDetail { kind, ..required("detail", self.json()?)? })))
     }
 
+    fn alert(&mut self) -> Result<Detail, sqlx::Error> {
+        let rule = required("cause", self.cause.as_ref())?;
+        Ok(Detail::Alert(Box::new(AlertDetail {
+            rule: AlertRule::from_word(rule).ok_or_else(|| unknown("cause", rule))?,
+            geofence_id: self.geofence_id.map(Into::into),
+            geofence_name: self.geofence_name.take(),
+            ..required("detail", self.json()?)?
+        })))
+    }
+
     fn fix(&self) -> Result<EventFix, sqlx::Error> {
         Ok(EventFix {
             recorded_at: required("fix_recorded_at", self.fix_recorded_at)?.into(),
@@ -196,8 +208,15 @@ fn detail(record: &Record) -> Option<String> {
         Detail::Overspeed(detail) => serde_json::to_string(detail),
         Detail::Connection(detail) => serde_json::to_string(detail),
         Detail::Trip(detail) => serde_json::to_string(detail),
+        Detail::Alert(detail) => serde_json::to_string(detail),
     };
     Some(text.expect("numbers by names that are texts"))
+}
+
+/// Why it exists; of an alert, its rule.
+fn cause(record: &Record) -> Option<&'static str> {
+    let rule = record.as_alert().map(|alert| alert.rule.as_str());
+    rule.or_else(|| record.geofence().map(|detail| detail.cause.as_str()))
 }
 
 /// The insert of many records, each id once. `conflict`: the clause for those whose id exists.
@@ -238,7 +257,7 @@ pub(super) fn insert_records<'a>(records: &'a [&'a Record], conflict: &'static s
             column!(MaybeUuid, r => r.geofence_id().map(|id| id.0)),
             column!(MaybeInt, of d => d.geofence_version),
             column!(MaybeFloat, of d => d.time_uncertainty_seconds),
-            column!(MaybeText, of d => d.cause.as_str()),
+            column!(MaybeText, r => cause(r)),
             column!(MaybeBool, of d => d.inferred),
             column!(MaybeTime, of d => Time(d.fix.recorded_at)),
             column!(MaybeFloat, of d => d.fix.latitude),

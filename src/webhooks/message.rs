@@ -99,7 +99,7 @@ impl Writer {
 
     fn record(&self, told: &CommittedRecord) -> Option<Message> {
         let record = &told.record;
-        let event_type = webhook_event::of_record(record.kind(), record.ended_at.is_some());
+        let event_type = webhook_event::of_record(record);
         if !self.interest.record(record) || !self.event_types.matches(event_type) {
             return None;
         }

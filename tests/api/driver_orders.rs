@@ -63,10 +63,12 @@ const ASSIGNED: [(&str, i64, i64, &str); 8] = [
 ];
 
 /// What follows from the bus's id, and when and as what a record became known.
-const UNLIKE: [&str; 9] = [
+const UNLIKE: [&str; 11] = [
     "/id",
     "/visitId",
     "/vehicleId",
+    "/causeId",
+    "/vehicleIds",
     "/entry/eventId",
     "/exit/eventId",
     "/sequence",

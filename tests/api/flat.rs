@@ -169,6 +169,16 @@ fn forms(history: &History) -> Vec<String> {
     forms.push("/v1/fuel/events?&sort=sequence".to_owned());
     for query in [
         String::new(),
+        "&open=true".to_owned(),
+        "&open=false&sort=occurredAt".to_owned(),
+        "&rule=drain".to_owned(),
+        "&sort=sequence".to_owned(),
+        format!("&vehicleId={vehicle}"),
+    ] {
+        forms.push(format!("/v1/alerts?{query}"));
+    }
+    for query in [
+        String::new(),
         format!("&from={middle}&to={next}"),
         "&action=delete".to_owned(),
         "&action=delete&action=create&resource=user".to_owned(),

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod alerts;
 mod api_key_mistakes;
 mod api_keys;
 mod assignment_history;

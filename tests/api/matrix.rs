@@ -9,6 +9,7 @@ use waypost::domain::account::Role;
 use waypost::store::time::Time;
 use waypost_client::socket::{self, Unopened};
 
+use crate::alerts::alert;
 use crate::harness::{ANSWER_WITHIN, App, PASSWORD, Said, circle, text, with_app};
 
 const TABLE: &str = include_str!("matrix.txt");
@@ -270,6 +271,7 @@ pub(crate) async fn world(app: &App, name: &str) -> World {
         ("fuel", entry(app, &org.id, &vehicle).await),
         ("visits", visit(app, &org.id, &vehicle, &geofence, &event).await),
         ("geofence-events", event),
+        ("alerts", alert(app, &org.id, &vehicle, "overspeed").await),
         ("vehicles", vehicle),
         ("geofences", geofence),
     ]);

@@ -137,6 +137,10 @@ impl Move {
         let summary = simulate::run(made_up).await.unwrap();
         assert!(summary.passed(), "{summary}");
         until_clean(&server.context.db).await;
+        // The lorry's tank was emptied.
+        let alerts = server.get("/v1/alerts?rule=drain", &fleet.dispatcher).await.ok(200);
+        let seen = format!("/v1/alerts/{}/acknowledge", text(&alerts["data"][0]["id"]));
+        server.post(&seen, &fleet.dispatcher, json!({})).await.ok(200);
         let filled = Filled {
             cursor,
             fuel: format!(

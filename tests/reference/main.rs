@@ -4,6 +4,7 @@
 //! On a whole data set (see `data`), with its figures:
 //! `WAYPOST_TEST_DATA=folder cargo test --test reference -- --ignored --nocapture`.
 
+mod alerts;
 mod data;
 mod moves;
 mod real;
@@ -13,7 +14,7 @@ mod visits;
 use std::collections::{BTreeMap, HashSet};
 
 use waypost_actors::model::{Rules, VehicleLimits};
-use waypost_actors::tracking::Freshness;
+use waypost_actors::tracking::{AlertRule, Freshness};
 
 use crate::data::{Data, bundled, from_folder};
 use crate::replay::{NO_LIMITS, Replay, replay};
@@ -110,6 +111,25 @@ fn a_whole_data_set() {
     println!("without holding back: {}", figures(&replay(&data, believed, DEFAULT_LIMITS)));
     let (real, lost) = assert_real_visits_are_found(&data);
     println!("{real} real visits, {lost} of them lost while noise is held back");
+}
+
+/// By default the only alerts of a fleet without fuel are of silence: no limit of speed is set, and no limit of stays. What
+/// limits make of it is printed beside.
+#[test]
+#[ignore = "needs a whole data set in the folder WAYPOST_TEST_DATA"]
+fn alert_rates() {
+    let data = from_folder();
+    let by_default = alerts::silences(&data);
+    println!("{}", by_default.line("by default"));
+    for kmh in [80.0, 105.0] {
+        let limits = VehicleLimits { overspeed_kmh: Some(kmh), ..DEFAULT_LIMITS };
+        let over = alerts::of_timeline(&data, AlertRule::Overspeed, Rules::default(), limits);
+        println!("{}", over.line(&format!("over {kmh} km/h")));
+    }
+    let rules = Rules { dwell_after_seconds: Some(8.0 * 3_600.0), ..Rules::default() };
+    let long = alerts::of_timeline(&data, AlertRule::Dwell, rules, DEFAULT_LIMITS);
+    println!("{}", long.line("stays of eight hours in any fence"));
+    assert!(by_default.per_hour() <= 6.0, "a dispatcher is flooded");
 }
 
 /// Writes the stops of the recorded buses, for `tools/compare_stops.py`: vehicle, from and to in milliseconds since 1970.

@@ -24,6 +24,7 @@ fn changed(vehicle_id: VehicleId, state: Connection, since: Timestamp, seconds: 
         heard_at: since,
         occurred_at: at(seconds),
         location: Some(Place::new(30.25, -97.75)),
+        was_moving: false,
     };
     change.record(at(seconds + 1))
 }

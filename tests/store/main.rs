@@ -1,5 +1,6 @@
 //! The store's mechanism on both engines: one suite, run once per engine.
 
+mod alerts;
 mod assignment;
 mod backup;
 mod cache;

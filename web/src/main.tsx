@@ -38,3 +38,4 @@ await redeem();
 followConventions();
 followSession();
 render(<Page />, document.getElementById("page") as HTMLElement);
+void import("./state/alerts").then(({ followAlerts }) => followAlerts());

@@ -27,6 +27,8 @@ crate::words!(
         ApiKey = "apiKey",
         /// An assignment of a driver to a vehicle.
         Assignment = "assignment",
+        /// What was done with an alert; what becomes of the alert itself is an event.
+        Alert = "alert",
     }
 );
 

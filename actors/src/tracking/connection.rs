@@ -22,13 +22,16 @@ pub struct ConnectionChange {
     pub occurred_at: Timestamp,
     /// Where it was last.
     pub location: Option<Place>,
+    /// Whether it was on its way then.
+    pub was_moving: bool,
 }
 
 impl ConnectionChange {
     /// Its record, unnumbered, without the vehicle's name. `now`: the server's clock.
     #[must_use]
     pub fn record(&self, now: Timestamp) -> Record {
-        let detail = ConnectionDetail { state: self.state, heard_at: self.heard_at };
+        let was_moving = self.was_moving && self.state != Connection::Online;
+        let detail = ConnectionDetail { state: self.state, heard_at: self.heard_at, was_moving };
         Record {
             id: connection_id(self.vehicle_id, self.state, self.silent_since),
             sequence: 0,

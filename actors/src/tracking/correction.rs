@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::adjustment::Adjustment;
+use super::alert;
 use super::change::{advance, catch_up};
 use super::context::Context;
 use super::effects::{Checkpoint, Correction, Effects, Mark, Quarantine};
@@ -285,8 +286,9 @@ impl<'a> Evaluation<'a> {
     fn end(self, until: Option<Timestamp>, dirty: Option<Mark>, present: Option<VehicleState>) -> Corrected {
         let quarantines = self.quarantines();
         let undecided = self.state.suspect.as_ref().map(|suspect| suspect.recorded_at);
-        let over = overspeed::open_record(&self.state, self.context);
-        let goes_on = over.into_iter().chain(trips::open_record(&self.state, self.context));
+        let over = overspeed::open_records(&self.state, self.context);
+        let goes_on = over.into_iter().chain(alert::open_overstays(&self.state, self.context));
+        let goes_on = goes_on.chain(trips::open_record(&self.state, self.context));
         let Self { slice, context, effects, adjustment, .. } = self;
         // It was recorded in the part or before it; without it, a record that was stored as ended in the part would
         // count as gone.

@@ -72,7 +72,7 @@ fn retractions(stored: &[Record], correction: &Correction) -> Vec<Record> {
     let holds: HashSet<EventId> = correction.records.iter().map(|record| record.id).collect();
     let is_gone = |record: &&Record| {
         // What the server's clock made is none of a correction's business.
-        let is_judged = record.status == EventStatus::Active && record.connection().is_none();
+        let is_judged = record.status == EventStatus::Active && !record.is_by_the_clock();
         let in_part = is_judged && correction.covers(record.confirmed_at);
         in_part && !holds.contains(&record.id)
     };

@@ -40,12 +40,15 @@ pub struct Overspeed {
     /// The values when it began to count, which stay recorded until it ends; and the instant that confirmed that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) counted: Option<(Reached, Timestamp)>,
+    /// The same of when it became an alert.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) raised: Option<(Reached, Timestamp)>,
 }
 
 impl Overspeed {
     pub(super) const fn begin(limit: Limit, fix: &Fix, speed_kmh: f64) -> Self {
         let newest = Reached { at: fix.recorded_at, max_speed_kmh: speed_kmh, distance_meters: 0.0 };
-        Self { limit, since: fix.recorded_at, place: fix.place, newest, counted: None }
+        Self { limit, since: fix.recorded_at, place: fix.place, newest, counted: None, raised: None }
     }
 
     /// It goes on while the vehicle is faster than this.

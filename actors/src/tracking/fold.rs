@@ -55,6 +55,7 @@ mod tests {
             cause: Cause::Crossing,
             phase: Phase::Inside,
             dwelt: false,
+            overstay: None,
             tally: Tally::default(),
             fuel: None,
         };

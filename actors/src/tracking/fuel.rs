@@ -1,6 +1,7 @@
 //! A vehicle's fuel on its timeline: a reading counts where its fix does, so that late readings are put right by
 //! the same corrections (docs/fuel.md, "On the timeline").
 
+use super::alert;
 use super::context::Context;
 use super::effects::Effects;
 use super::motion::Leg;
@@ -98,11 +99,12 @@ fn begin(state: &mut VehicleState, fix: &Fix, context: &Context<'_>) -> Gauged {
 
 fn leave(gauged: Gauged, confirmed_at: Timestamp, context: &Context<'_>, effects: &mut Effects) {
     effects.fuel_rows.extend(gauged.row);
-    let records = gauged
-        .events
-        .into_iter()
-        .map(|(event, version)| Record { confirmed_at, ..record(&event, version, context) });
-    effects.records.extend(records);
+    for (event, version) in gauged.events {
+        let found = Record { confirmed_at, ..record(&event, version, context) };
+        let alert = alert::of_drain(&found);
+        effects.records.push(found);
+        effects.records.extend(alert);
+    }
 }
 
 fn record(event: &FuelEvent, calibration_version: i64, context: &Context<'_>) -> Record {

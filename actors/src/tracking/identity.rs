@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::alert_detail::AlertRule;
 use super::record::TripKind;
 use crate::model::{Connection, EventId, EventKind, GeofenceId, Timestamp, VehicleId, VisitId};
 
@@ -24,6 +25,8 @@ pub(super) enum Anchor {
     Version(i64),
     /// The visit itself: its one dwell record.
     Visit(VisitId),
+    /// What an alert is made of.
+    Cause(Uuid),
 }
 
 pub(super) fn event_id(vehicle: VehicleId, fence: GeofenceId, kind: EventKind, anchor: Anchor) -> EventId {
@@ -50,6 +53,11 @@ pub(super) fn connection_id(vehicle: VehicleId, state: Connection, silent_since:
     EventId(derive(vehicle, GeofenceId(Uuid::nil()), state.as_str(), Anchor::Fix(silent_since)))
 }
 
+/// The id of the alert by a rule that a cause makes.
+pub(crate) fn alert_id(rule: AlertRule, cause: Uuid) -> EventId {
+    EventId(derive(VehicleId(Uuid::nil()), GeofenceId(Uuid::nil()), rule.as_str(), Anchor::Cause(cause)))
+}
+
 fn derive(vehicle: VehicleId, fence: GeofenceId, what: &str, anchor: Anchor) -> Uuid {
     let mut hash = Sha256::new();
     hash.update(vehicle.0.as_bytes());
@@ -73,6 +81,10 @@ fn derive(vehicle: VehicleId, fence: GeofenceId, what: &str, anchor: Anchor) -> 
         Anchor::Visit(visit) => {
             hash.update(b"s");
             hash.update(visit.0.as_bytes());
+        }
+        Anchor::Cause(cause) => {
+            hash.update(b"c");
+            hash.update(cause.as_bytes());
         }
     }
     let digest = hash.finalize();

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use smallvec::SmallVec;
 
+use super::alert;
 use super::analytics::Piece;
 use super::change::{self, settle};
 use super::context::Context;
@@ -13,8 +14,10 @@ use super::fuel;
 use super::identity::{Anchor, event_id};
 use super::motion::Leg;
 use super::overspeed;
+use super::overstay::Overstay;
 use super::passage::{Followed, infer_passages, is_plausible};
-use super::record::{Record, RecordKind};
+use super::record::Record;
+use super::record_kind::RecordKind;
 use super::standstill::{self, Stance, Standstill};
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
 use super::step::Step;
@@ -79,8 +82,9 @@ pub(super) fn in_order(records: &mut [Record]) {
         | RecordKind::Overspeed
         | RecordKind::Trip
         | RecordKind::Stop => 4,
+        RecordKind::Alert => 5,
         // Not of the timeline.
-        RecordKind::Online | RecordKind::Stale | RecordKind::Offline => 5,
+        RecordKind::Online | RecordKind::Stale | RecordKind::Offline => 6,
     };
     let fence = |record: &Record| record.geofence().map(|detail| detail.geofence_id);
     records.sort_by_key(|record| (record.occurred_at, rank(record), fence(record)));
@@ -239,6 +243,11 @@ impl Step<'_> {
             let id = event_id(self.vehicle(), self.fence.id, EventKind::Dwell, Anchor::Visit(stay.visit_id));
             let dwell = self.detail(EventKind::Dwell, stay, &candidate, stay.cause, false);
             self.record(id, &candidate, dwell);
+            let overstay = Overstay { since: crossing.at, place: fix.place, confirmed_at: fix.recorded_at };
+            let found = (None, fix.recorded_at);
+            let alert = alert::of_overstay((stay, &overstay), self.fence, found, self.context);
+            self.effects.records.push(alert);
+            stay.overstay = Some(Box::new(overstay));
         }
     }
 

@@ -6,6 +6,9 @@
 
 mod accept;
 mod adjustment;
+mod alert;
+mod alert_detail;
+mod alert_view;
 mod analytics;
 mod attributes;
 mod change;
@@ -25,10 +28,13 @@ mod judge;
 mod leaving;
 mod motion;
 mod overspeed;
+mod overstay;
 mod passage;
 mod record;
+mod record_kind;
 mod record_view;
 mod replay;
+mod silence;
 mod standstill;
 mod state;
 mod step;
@@ -39,6 +45,9 @@ mod trips;
 
 pub use accept::{MAX_CLOCK_AHEAD_SECONDS, Refusal, Reported, accept};
 pub use adjustment::Adjustment;
+pub use alert::license_expired;
+pub use alert_detail::{AlertDetail, AlertRule};
+pub use alert_view::{AlertEvent, AlertKind};
 pub use analytics::Tally;
 pub use attributes::apply_with;
 pub use change::{catch_up, settle_change};
@@ -52,12 +61,14 @@ pub use fold::Fold;
 pub use future_spans::FutureSpans;
 pub use journey::Journey;
 pub use motion::{MOVING_KMH, Trail};
+pub use overstay::Overstay;
 pub use record::{
-    ConnectionDetail, Detail, FuelDetail, GeofenceDetail, OverspeedDetail, Record, RecordKind, TripDetail,
-    TripKind,
+    ConnectionDetail, Detail, FuelDetail, GeofenceDetail, OverspeedDetail, Record, TripDetail, TripKind,
 };
+pub use record_kind::RecordKind;
 pub use record_view::{ConnectionEvent, OverspeedEvent, OverspeedKind, RecordView};
 pub use replay::{Applied, replay};
+pub use silence::{TOGETHER_SECONDS, silent_while_moving, was_on_its_way};
 pub use standstill::Standstill;
 pub use state::{Candidate, Chord, Crossing, Phase, Stay, VehicleState, Waypoint};
 pub use timeline::{apply, by_rank};

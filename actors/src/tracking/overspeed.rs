@@ -3,17 +3,22 @@
 //! An episode is recorded once it has lasted long enough, and again when it ends. A function of the timeline, as
 //! everything here: late fixes are put right by the same corrections.
 
+use super::alert;
+use super::alert_detail::AlertRule;
 use super::context::Context;
 use super::effects::Effects;
 use super::episode::{Limit, Overspeed};
 use super::motion::{Leg, MAX_SILENCE_SECONDS, plausible_speed};
-use super::record::{Record, RecordKind};
+use super::record::{Detail, Record};
 use super::state::{Phase, VehicleState};
 use crate::geofence::leg_meters;
 use crate::model::{Fix, Timestamp};
 
 /// An episode counts from the fix on that is this long after its first one. Seconds.
 const LEAST_SECONDS: f64 = 10.0;
+/// It is an alert from the fix on that is this long after its first one: what lasts shorter is over before anybody could do
+/// anything. Seconds.
+const ALERT_SECONDS: f64 = 60.0;
 
 /// Advances to a fix that counts. Call when it is known which fences hold the fix.
 pub(super) fn follow(
@@ -69,21 +74,28 @@ pub(super) fn confirm(state: &mut VehicleState, records: &mut [Record], at: Time
     for record in &mut *records {
         record.confirmed_at = at;
     }
-    if let Some(episode) = state.overspeed.as_deref_mut()
-        && let Some((_, confirmed_at)) = &mut episode.counted
-        && records.iter().any(|record| {
-            record.is_open() && record.kind() == RecordKind::Overspeed && record.occurred_at == episode.since
-        })
-    {
-        *confirmed_at = at;
+    let Some(episode) = state.overspeed.as_deref_mut() else { return };
+    let since = episode.since;
+    let its = records.iter().filter(|record| record.is_open() && record.occurred_at == since);
+    for record in its {
+        let told = match &record.detail {
+            Detail::Overspeed(_) => &mut episode.counted,
+            Detail::Alert(alert) if alert.rule == AlertRule::Overspeed => &mut episode.raised,
+            _ => continue,
+        };
+        if let Some((_, confirmed_at)) = told {
+            *confirmed_at = at;
+        }
     }
 }
 
-/// The record of an episode that counts and has not ended, with the values from when it began to count.
-pub(super) fn open_record(state: &VehicleState, context: &Context<'_>) -> Option<Record> {
-    let episode = state.overspeed.as_deref()?;
-    let (counted, confirmed_at) = episode.counted?;
-    Some(episode.record(counted, None, confirmed_at, context))
+/// The record of an episode that counts and has not ended, with the values from when it began to count, and its alert,
+/// with those from when it became one.
+pub(super) fn open_records(state: &VehicleState, context: &Context<'_>) -> Vec<Record> {
+    let Some(episode) = state.overspeed.as_deref() else { return Vec::new() };
+    let open = |(reached, confirmed_at)| episode.record(reached, None, confirmed_at, context);
+    let alert = episode.raised.map(open).as_ref().and_then(alert::of_overspeed);
+    episode.counted.map(open).into_iter().chain(alert).collect()
 }
 
 /// The lowest limit in force at a fix: the vehicle's own, and those of the fences it is in.
@@ -105,17 +117,27 @@ fn limit_at(state: &VehicleState, fix: &Fix, context: &Context<'_>) -> Option<Li
 impl Overspeed {
     /// Records the episode once it is long enough.
     fn count(&mut self, context: &Context<'_>, effects: &mut Effects) {
-        let is_long_enough = self.newest.at.seconds_since(self.since) >= LEAST_SECONDS;
-        if self.counted.is_none() && is_long_enough {
-            self.counted = Some((self.newest, self.newest.at));
+        let seconds = self.newest.at.seconds_since(self.since);
+        let now = Some((self.newest, self.newest.at));
+        if self.counted.is_none() && seconds >= LEAST_SECONDS {
+            self.counted = now;
             effects.records.push(self.record(self.newest, None, self.newest.at, context));
+        }
+        if self.raised.is_none() && seconds >= ALERT_SECONDS {
+            self.raised = now;
+            let record = self.record(self.newest, None, self.newest.at, context);
+            effects.records.extend(alert::of_overspeed(&record));
         }
     }
 
     /// Ends the episode at its newest fix; one that never counted leaves no record.
     fn end(&self, confirmed_at: Timestamp, context: &Context<'_>, effects: &mut Effects) {
-        if self.counted.is_some() {
-            effects.records.push(self.record(self.newest, Some(self.newest.at), confirmed_at, context));
+        if self.counted.is_none() {
+            return;
         }
+        let record = self.record(self.newest, Some(self.newest.at), confirmed_at, context);
+        let alert = self.raised.and_then(|_| alert::of_overspeed(&record));
+        effects.records.push(record);
+        effects.records.extend(alert);
     }
 }

@@ -5,96 +5,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::alert_detail::{AlertDetail, AlertRule};
 use super::context::Context;
+use super::record_kind::RecordKind;
 use super::totals::Totals;
 use crate::fuel::{FuelEventKind, FuelMotion};
 use crate::model::{
     Analytics, Cause, Connection, DriverId, EventFix, EventId, EventKind, EventStatus, GeofenceId,
     OrganizationId, Origin, Place, Timestamp, VehicleId, VisitId,
 };
-
-words!(
-    /// What happened.
-    #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-    RecordKind {
-        /// The vehicle came into a geofence.
-        Entry = "entry",
-        /// The vehicle went out of a geofence.
-        Exit = "exit",
-        /// The vehicle stayed in a geofence as long as its rule asks.
-        Dwell = "dwell",
-        /// Fuel came in.
-        Refuel = "refuel",
-        /// Fuel went out that the engine did not burn.
-        Drain = "drain",
-        /// The vehicle went faster than it may.
-        Overspeed = "overspeed",
-        /// The vehicle was on its way.
-        Trip = "trip",
-        /// The vehicle stood.
-        Stop = "stop",
-        /// The vehicle is heard of again.
-        Online = "online",
-        /// The vehicle was not heard of for `staleAfterSeconds`.
-        Stale = "stale",
-        /// The vehicle was not heard of for `offlineAfterSeconds`.
-        Offline = "offline",
-    }
-);
-
-impl RecordKind {
-    /// The kinds of geofence events.
-    pub const GEOFENCE: [Self; 3] = [Self::Entry, Self::Exit, Self::Dwell];
-    /// The kinds of fuel events.
-    pub const FUEL: [Self; 2] = [Self::Refuel, Self::Drain];
-
-    /// The kinds of changes of the connection.
-    pub const CONNECTION: [Self; 3] = [Self::Online, Self::Stale, Self::Offline];
-
-    /// Whether it is about fuel, which needs a permission of its own.
-    #[must_use]
-    pub const fn is_fuel(self) -> bool {
-        matches!(self, Self::Refuel | Self::Drain)
-    }
-}
-
-impl From<EventKind> for RecordKind {
-    fn from(kind: EventKind) -> Self {
-        match kind {
-            EventKind::Entry => Self::Entry,
-            EventKind::Exit => Self::Exit,
-            EventKind::Dwell => Self::Dwell,
-        }
-    }
-}
-
-impl From<TripKind> for RecordKind {
-    fn from(kind: TripKind) -> Self {
-        match kind {
-            TripKind::Trip => Self::Trip,
-            TripKind::Stop => Self::Stop,
-        }
-    }
-}
-
-impl From<Connection> for RecordKind {
-    fn from(state: Connection) -> Self {
-        match state {
-            Connection::Online => Self::Online,
-            Connection::Stale => Self::Stale,
-            Connection::Offline => Self::Offline,
-        }
-    }
-}
-
-impl From<FuelEventKind> for RecordKind {
-    fn from(kind: FuelEventKind) -> Self {
-        match kind {
-            FuelEventKind::Refuel => Self::Refuel,
-            FuelEventKind::Drain => Self::Drain,
-        }
-    }
-}
 
 /// Something that happened to a vehicle.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,6 +64,8 @@ pub enum Detail {
     Connection(ConnectionDetail),
     /// A trip or a stop.
     Trip(Box<TripDetail>),
+    /// Something that a dispatcher should look at.
+    Alert(Box<AlertDetail>),
 }
 
 /// An entry, exit or dwell.
@@ -224,6 +145,15 @@ words!(
     }
 );
 
+impl From<TripKind> for RecordKind {
+    fn from(kind: TripKind) -> Self {
+        match kind {
+            TripKind::Trip => Self::Trip,
+            TripKind::Stop => Self::Stop,
+        }
+    }
+}
+
 /// A trip or a stop. Stored as it is, but without the kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -254,6 +184,9 @@ pub struct ConnectionDetail {
     pub state: Connection,
     /// When it was heard last.
     pub heard_at: Timestamp,
+    /// Of a silence: whether it was on its way when it was heard last.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub was_moving: bool,
 }
 
 const fn nothing() -> Connection {
@@ -292,6 +225,7 @@ impl Record {
             Detail::Overspeed(_) => RecordKind::Overspeed,
             Detail::Connection(detail) => detail.state.into(),
             Detail::Trip(detail) => detail.kind.into(),
+            Detail::Alert(_) => RecordKind::Alert,
         }
     }
 
@@ -300,7 +234,16 @@ impl Record {
     pub fn geofence(&self) -> Option<&GeofenceDetail> {
         match &self.detail {
             Detail::Geofence(detail) => Some(detail),
-            Detail::Fuel(..) | Detail::Overspeed(_) | Detail::Connection(_) | Detail::Trip(_) => None,
+            _ => None,
+        }
+    }
+
+    /// What it says as an alert.
+    #[must_use]
+    pub fn as_alert(&self) -> Option<&AlertDetail> {
+        match &self.detail {
+            Detail::Alert(detail) => Some(detail),
+            _ => None,
         }
     }
 
@@ -321,6 +264,7 @@ impl Record {
             Detail::Fuel(_, detail) => detail.geofence_ids.iter().any(|fence| is_it(*fence)),
             Detail::Overspeed(detail) => detail.geofence_id.is_some_and(is_it),
             Detail::Connection(_) => false,
+            Detail::Alert(detail) => detail.geofence_id.is_some_and(is_it),
             Detail::Trip(detail) => {
                 detail.start_geofence_ids.iter().chain(&detail.end_geofence_ids).any(|fence| is_it(*fence))
             }
@@ -333,20 +277,56 @@ impl Record {
         match &self.detail {
             Detail::Geofence(detail) => Some(detail.geofence_id),
             Detail::Overspeed(detail) => detail.geofence_id,
+            Detail::Alert(detail) => detail.geofence_id,
             Detail::Fuel(..) | Detail::Connection(_) | Detail::Trip(_) => None,
+        }
+    }
+
+    /// Whether it is about fuel, which needs a permission of its own.
+    #[must_use]
+    pub fn is_fuel(&self) -> bool {
+        match &self.detail {
+            Detail::Alert(detail) => detail.rule == AlertRule::Drain,
+            _ => self.kind().is_fuel(),
+        }
+    }
+
+    /// Whether it is about a vehicle that `is_it` accepts.
+    #[must_use]
+    pub fn is_of(&self, is_it: impl Fn(VehicleId) -> bool) -> bool {
+        let others = self.as_alert().map_or(&[][..], |alert| &alert.vehicle_ids);
+        is_it(self.vehicle_id) || others.iter().any(|vehicle| is_it(*vehicle))
+    }
+
+    /// Whether the server's clock made it, and not the vehicle's timeline: no fix revises it.
+    #[must_use]
+    pub fn is_by_the_clock(&self) -> bool {
+        match &self.detail {
+            Detail::Connection(_) => true,
+            Detail::Alert(detail) => !detail.rule.is_of_timeline(),
+            _ => false,
+        }
+    }
+
+    /// Whether what it records lasts: it is told when it begins, and its end is a revision.
+    fn lasts(&self) -> bool {
+        match &self.detail {
+            Detail::Overspeed(_) | Detail::Trip(_) => true,
+            Detail::Alert(detail) => detail.rule != AlertRule::Drain,
+            _ => false,
         }
     }
 
     /// Whether it records something that has not ended.
     #[must_use]
-    pub const fn is_open(&self) -> bool {
-        matches!(self.detail, Detail::Overspeed(_) | Detail::Trip(_)) && self.ended_at.is_none()
+    pub fn is_open(&self) -> bool {
+        self.lasts() && self.ended_at.is_none()
     }
 
     /// Whether it may be the end of something already recorded.
     #[must_use]
-    pub const fn is_end(&self) -> bool {
-        matches!(self.detail, Detail::Overspeed(_) | Detail::Trip(_)) && self.ended_at.is_some()
+    pub fn is_end(&self) -> bool {
+        self.lasts() && self.ended_at.is_some()
     }
 
     /// Whether the live path writes it over the record stored under its id: that record was retracted, or has not
@@ -376,6 +356,9 @@ impl Record {
             (Detail::Overspeed(found), Detail::Overspeed(stored))
                 if found.geofence_id == stored.geofence_id =>
             {
+                found.geofence_name.clone_from(&stored.geofence_name);
+            }
+            (Detail::Alert(found), Detail::Alert(stored)) if found.geofence_id == stored.geofence_id => {
                 found.geofence_name.clone_from(&stored.geofence_name);
             }
             _ => {}

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::alert_view::AlertEvent;
 use super::record::{ConnectionDetail, Detail, FuelDetail, GeofenceDetail, OverspeedDetail, Record};
 use super::trip_view::TripEvent;
 use crate::fuel::{FuelEvent, FuelEventKind, FuelRecord};
@@ -25,6 +26,8 @@ pub enum RecordView {
     Connection(ConnectionEvent),
     /// A trip or a stop.
     Trip(TripEvent),
+    /// An alert.
+    Alert(AlertEvent),
 }
 
 words!(
@@ -132,7 +135,7 @@ impl RecordView {
     pub fn geofence(self) -> Option<Event> {
         match self {
             Self::Geofence(event) => Some(event),
-            Self::Fuel(_) | Self::Overspeed(_) | Self::Connection(_) | Self::Trip(_) => None,
+            _ => None,
         }
     }
 
@@ -141,7 +144,7 @@ impl RecordView {
     pub fn fuel(self) -> Option<FuelRecord> {
         match self {
             Self::Fuel(record) => Some(record),
-            Self::Geofence(_) | Self::Overspeed(_) | Self::Connection(_) | Self::Trip(_) => None,
+            _ => None,
         }
     }
 }
@@ -152,7 +155,7 @@ impl RecordView {
     pub fn trip(self) -> Option<TripEvent> {
         match self {
             Self::Trip(trip) => Some(trip),
-            Self::Geofence(_) | Self::Fuel(_) | Self::Overspeed(_) | Self::Connection(_) => None,
+            _ => None,
         }
     }
 }
@@ -165,6 +168,7 @@ impl From<&Record> for RecordView {
             Detail::Overspeed(detail) => Self::Overspeed(overspeed_event(record, detail)),
             Detail::Connection(detail) => Self::Connection(connection_event(record, *detail)),
             Detail::Trip(detail) => Self::Trip(TripEvent::of(record, detail)),
+            Detail::Alert(detail) => Self::Alert(AlertEvent::of(record, detail)),
         }
     }
 }

@@ -8,6 +8,7 @@ use super::episode::Overspeed;
 use super::future_spans::FutureSpans;
 use super::journey::Journey;
 use super::motion::Trail;
+use super::overstay::Overstay;
 use super::standstill::Standstill;
 use crate::fuel::{Gauge, StayFuel};
 use crate::geofence::FenceTimeline;
@@ -101,6 +102,9 @@ pub struct Stay {
     /// Whether its dwell record was made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dwelt: bool,
+    /// Since when it is too long by its fence's rule, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overstay: Option<Box<Overstay>>,
     /// What the vehicle did up to its newest fix, including time on its way out.
     #[serde(default)]
     pub tally: Tally,

@@ -1,5 +1,6 @@
 //! One fence's part of a step: a stay that begins, and the records of entries, exits and visits.
 
+use super::alert;
 use super::analytics::Tally;
 use super::context::Context;
 use super::effects::{Effects, VisitRow};
@@ -32,6 +33,7 @@ impl Step<'_> {
             cause,
             phase: Phase::Inside,
             dwelt: false,
+            overstay: None,
             tally: Tally::default(),
             fuel: None,
         }
@@ -63,6 +65,10 @@ impl Step<'_> {
         let analytics = Some(stay.analytics(tally, at));
         let exit = self.detail(EventKind::Exit, stay, candidate, cause, inferred);
         self.record(id, candidate, GeofenceDetail { analytics, ..exit });
+        if let Some(overstay) = stay.overstay.as_deref() {
+            let end = (Some(at), candidate.fix.recorded_at);
+            self.effects.records.push(alert::of_overstay((stay, overstay), self.fence, end, self.context));
+        }
         self.visit(stay, Some((id, at)));
     }
 

@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 
 use super::accept::MAX_CLOCK_AHEAD_SECONDS;
+use super::alert;
 use super::change::advance;
 use super::context::Context;
 use super::effects::{Checkpoint, Effects, Freshness, PositionRow, Quarantine};
@@ -126,6 +127,7 @@ fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &
         state.suspect = Some(Box::new(fix));
     }
     overspeed::confirm(state, &mut effects.records[own..], fix.recorded_at);
+    alert::confirm(state, own, fix.recorded_at, effects);
     trips::confirm(state, &effects.records[own..], fix.recorded_at);
     in_order(&mut effects.records[first..]);
 }

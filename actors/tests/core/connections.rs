@@ -67,6 +67,31 @@ async fn becomes(world: &World, number: u128, expected: Connection) {
     looked(world).await;
 }
 
+/// Two fixes, ten seconds apart, of a vehicle that says how fast it goes.
+fn driving(kmh: f64) -> Vec<Fix> {
+    let fix = |seconds: f64| Fix { speed_kmh: Some(kmh), ..Fix::new(at(seconds), at(0.0), OUTSIDE) };
+    vec![fix(-10.0), fix(0.0)]
+}
+
+#[actix_rt::test]
+async fn a_silence_tells_whether_the_vehicle_was_on_its_way() {
+    let world = world(3).await;
+    for (number, kmh) in [(1, 50.0), (2, 0.0), (3, 20.0)] {
+        insist(&world, number, driving(kmh)).await;
+    }
+    pass(&world, 3_600.0).await;
+    for number in 1..=3 {
+        becomes(&world, number, Connection::Offline).await;
+    }
+    let records = world.store.connections();
+    let was_moving = |number| {
+        let own = records.iter().filter(|record| record.vehicle_id == vehicle(number));
+        own.filter_map(Record::connection).map(|detail| detail.was_moving).collect::<Vec<bool>>()
+    };
+    assert_eq!([was_moving(1), was_moving(2), was_moving(3)], [vec![true], vec![false], vec![false]]);
+    world.end().await;
+}
+
 #[actix_rt::test]
 async fn silence_is_told_once_and_so_is_its_end() {
     let world = world(2).await;

@@ -1,12 +1,14 @@
 //! Fuel on the timeline: in whatever order a day's fixes arrive, and however its calibration changes, the log, the
 //! refuels and the drains are those of the day in order.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use waypost_actors::fuel::{FuelEventKind, FuelRecord, Quality};
 use waypost_actors::model::{
     Calibration, CalibrationPoint, EventStatus, Fix, FuelReading, Origin, Place, Rules, Sensor, SensorKind,
 };
-use waypost_actors::tracking::RecordView;
+use waypost_actors::tracking::{Record, RecordView};
 
 use crate::late::Life;
 use crate::ledger::geofence_events;
@@ -57,9 +59,15 @@ fn reported(fixes: &[Fix], together: usize) -> Vec<(f64, Step)> {
 }
 
 fn told(life: &Life) -> Vec<FuelRecord> {
-    let active = life.ledger.active().into_values();
-    let mut told: Vec<FuelRecord> = active.filter_map(|record| RecordView::from(&record).fuel()).collect();
+    let active = life.ledger.active();
+    let mut told: Vec<FuelRecord> =
+        active.values().filter_map(|record| RecordView::from(record).fuel()).collect();
     told.sort_by_key(|record| record.event.started_at);
+    let alert = |record: &Record| record.as_alert().map(|alert| alert.cause_id);
+    let drain = |record: &&FuelRecord| record.event.kind == FuelEventKind::Drain;
+    let drains: BTreeSet<_> = told.iter().filter(drain).map(|drain| drain.event.id.0).collect();
+    let alerts: BTreeSet<_> = active.values().filter_map(alert).collect();
+    assert_eq!(alerts, drains, "each drain is an alert, and nothing else of fuel is");
     told
 }
 

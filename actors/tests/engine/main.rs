@@ -1,5 +1,6 @@
 //! The engine: scripts that hold it to docs/tracking.md, and properties of any track.
 
+mod alerts;
 mod analytics;
 mod bounds;
 mod changes;

@@ -27,7 +27,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 /// The name of the one subscription.
 const SUBSCRIPTION: &str = "simulate";
 /// Types of events of a vehicle by itself.
-const UNLISTED: [&str; 5] = ["online", "stale", "offline", "trip", "stop"];
+const UNLISTED: [&str; 6] = ["online", "stale", "offline", "trip", "stop", "alert"];
 
 /// What the feed says, as far as it matters here. `subscribed` and `event` carry a cursor, a heartbeat
 /// one per subscription.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::http::route::{Access, Route};
 
 /// The groups of operations.
-const TAGS: [(&str, &str); 17] = [
+const TAGS: [(&str, &str); 18] = [
     ("auth", "Signing in, staying signed in, signing out; invitations and forgotten passwords."),
     ("system users", "Accounts of programs: sign-up, verification, scopes."),
     ("organizations", "Tenants: sign-up, activation, settings, subscription."),
@@ -17,6 +17,7 @@ const TAGS: [(&str, &str); 17] = [
     ("events", "Everything that happened, of every kind."),
     ("geofence events", "Entries, exits and dwells, and who is inside."),
     ("visits", "Stays of vehicles in geofences."),
+    ("alerts", "What a dispatcher should look at."),
     ("trips", "Trips of vehicles, and the stops between them."),
     ("fuel", "Levels, refuels and drains, consumption and charts."),
     ("live", "Positions in, and the feed of what happens."),

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use waypost_actors::model::{Connection, Timestamp, VehicleId};
 use waypost_actors::tracking::{ConnectionDetail, Detail, Record};
 
+use super::alerts::follow_connections;
 use super::numbering::take_numbers;
 use super::{Held, Track};
 use crate::store::record_row::{RecordRow, SELECT_RECORDS, insert_records};
@@ -16,7 +17,7 @@ use crate::store::sql::{Db, Result, Tx};
 const TOGETHER: usize = 500;
 
 impl Track {
-    /// Stores the records of vehicles in use whose ids are new, and answers them; `None` when this writer is not the one
+    /// Stores the records of vehicles in use whose ids are new, and the alerts that they make, and answers all; `None` when this writer is not the one
     /// any more.
     pub(super) async fn log_known(&self, records: &[Record]) -> Result<Option<Vec<Record>>> {
         let Some(Held { mut tx, .. }) = self.hold_commits().await? else { return Ok(None) };
@@ -46,6 +47,8 @@ async fn write(tx: &mut Tx, records: &[Record]) -> Result<Vec<Record>> {
     }
     let all: Vec<&Record> = logged.iter().collect();
     insert_records(&all, "on conflict (id) do nothing").run(tx).await?;
+    let alerts = follow_connections(tx, &logged).await?;
+    logged.extend(alerts);
     Ok(logged)
 }
 
@@ -75,7 +78,7 @@ pub(super) async fn newest(db: &Db) -> Result<HashMap<VehicleId, (Connection, Ti
     let mut newest = HashMap::with_capacity(rows.len());
     for row in rows {
         let record = Record::try_from(row)?;
-        if let Detail::Connection(ConnectionDetail { state, heard_at }) = record.detail {
+        if let Detail::Connection(ConnectionDetail { state, heard_at, .. }) = record.detail {
             newest.insert(record.vehicle_id, (state, heard_at));
         }
     }

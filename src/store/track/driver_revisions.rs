@@ -6,6 +6,7 @@ use uuid::Uuid;
 use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::tracking::Record;
 
+use super::alerts::follow_master_data;
 use super::numbering::take_numbers;
 use super::{Held, Track, cards};
 use crate::store::assignment::drivers_at;
@@ -24,7 +25,8 @@ type Waiting = (Uuid, Uuid, Time, Time, Time);
 
 impl Track {
     /// Puts a part of what waits right, and answers the records that have another driver now, and whether anything waits
-    /// still; `None` when this writer is not the one any more.
+    /// still; once nothing waits, also the alerts that hang on master data and on the clock. `None` when this writer is not the one
+    /// any more.
     pub(super) async fn revise_drivers(&self) -> Result<Option<(Vec<Record>, bool)>> {
         let Some(Held { mut tx, .. }) = self.hold_commits().await? else { return Ok(None) };
         // Whose the cards are, and what readers said late, says which assignments there are.
@@ -36,7 +38,8 @@ impl Track {
         let waiting: Vec<Waiting> = tx.on().sql(select).all().await?;
         let Some((change, vehicle, Time(from), Time(end), Time(changed_at))) = waiting.first().copied()
         else {
-            return tx.rollback().await.map(|()| Some((Vec::new(), false)));
+            let alerts = follow_master_data(&mut tx, self.clock.now()).await?;
+            return tx.commit().await.map(|()| Some((alerts, false)));
         };
         let made = card_assignment::make(&mut tx, vehicle.into(), from, changed_at).await?;
         let until = match made {
@@ -44,7 +47,7 @@ impl Track {
             Made::UpTo(until) => until,
             Made::AsBefore | Made::Anew => end,
         };
-        let (revised, to) = match first_in(&mut tx, vehicle, from, end.min(until)).await? {
+        let (mut revised, to) = match first_in(&mut tx, vehicle, from, end.min(until)).await? {
             Some(first) => {
                 let slice = first.plus_seconds(SLICE_SECONDS).min(until);
                 revise(&mut tx, vehicle.into(), first, end.min(slice)).await?
@@ -55,8 +58,12 @@ impl Track {
         let update = "update change set driven_from = $2, driven_to = $3 where id = $1";
         let stmt = tx.on().sql(update).bind(change).bind((!is_over).then_some(Time(to)));
         stmt.bind(Time(end.max(to))).run().await?;
+        let waits = made != Made::AsBefore || !is_over || waiting.len() > 1;
+        if !waits {
+            revised.extend(follow_master_data(&mut tx, self.clock.now()).await?);
+        }
         tx.commit().await?;
-        Ok(Some((revised, made != Made::AsBefore || !is_over || waiting.len() > 1)))
+        Ok(Some((revised, waits)))
     }
 }
 
@@ -72,8 +79,8 @@ async fn first_in(tx: &mut Tx, vehicle: Uuid, from: Timestamp, to: Timestamp) ->
     Ok(first.map(|Time(first)| first))
 }
 
-/// Sets the driver of a vehicle's records and rows of the fuel log in a span, as the assignments say now; those of
-/// connections have none. Returns what changed, and how far it came.
+/// Sets the driver of a vehicle's records and rows of the fuel log in a span, as the assignments say now; those that
+/// follow the clock are left alone. Returns what changed, and how far it came.
 async fn revise(
     tx: &mut Tx,
     vehicle: VehicleId,
@@ -93,7 +100,7 @@ async fn revise(
     let rows: Vec<RecordRow> = stmt.push(" order by e.occurred_at, e.sequence").all().await?;
     let mut records: Vec<Record> =
         rows.into_iter().map(Record::try_from).collect::<std::result::Result<_, _>>()?;
-    records.retain(|record| record.connection().is_none());
+    records.retain(|record| !record.is_by_the_clock());
     let instants = records.iter().map(|record| record.occurred_at).chain(fuel.iter().map(|(at, _)| at.0));
     let asked: Vec<(VehicleId, Timestamp)> = instants.map(|at| (vehicle, at)).collect();
     if asked.is_empty() {

@@ -2,6 +2,7 @@
 //!
 //! Implements `waypost_actors::ports::TrackStore`. Every statement takes any number of rows; none is run per fix.
 
+mod alerts;
 mod cards;
 mod commit;
 mod connections;
@@ -40,6 +41,7 @@ use super::slice::read_slice;
 use super::sql::{Db, Durability, Engine, On, Result, Tx, Writer, in_time, not_durable};
 use super::time::Time;
 use super::{calibration, change_log};
+use crate::clock::Clock;
 
 /// How long the pool may take for what the live core asks of it.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
@@ -52,6 +54,7 @@ pub struct Track {
     durability: Durability,
     memory: Mutex<Memory>,
     tails: Arc<Tails>,
+    clock: Clock,
 }
 
 /// Between two commits. To be ended by [`Tx::commit`] or [`Tx::rollback`], or the writer's connection is lost.
@@ -84,7 +87,14 @@ impl Track {
         tx.commit().await?;
         let tails = Arc::<Tails>::default();
         let memory = Mutex::new(Memory::new(Arc::clone(&tails)));
-        Ok(Self { db, writer: writer.into(), epoch, durability: Durability::default(), memory, tails })
+        let durability = Durability::default();
+        Ok(Self { db, writer: writer.into(), epoch, durability, memory, tails, clock: Clock::system() })
+    }
+
+    /// By another clock than the machine's.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
     }
 
     /// The number of this server's time as the writer.

@@ -269,6 +269,7 @@ pub(crate) const EFFECTS: &[(&str, &str, &[Effect])] = &[
             ("enabled", "src/store/webhook.rs", "enabled"),
         ],
     ),
+    ("src/domain/alert.rs", "SnoozeAlert", &[("until", "src/ops/alerts.rs", "until")]),
     ("src/domain/webhook.rs", "CreateWebhook", &[ORGANIZATION]),
     ("src/domain/webhook.rs", "ResendWebhook", &[("since", "src/ops/webhooks.rs", "{ since }")]),
     (
@@ -303,6 +304,7 @@ pub(crate) const EFFECTS: &[(&str, &str, &[Effect])] = &[
             ("employee_code", "web/src/views/drivers/DriverDetail.tsx", "driver.employeeCode"),
             ("notes", "web/src/views/drivers/DriverDetail.tsx", "driver.notes"),
             ("documents", "src/ops/drivers.rs", "profile.documents"),
+            ("cards", "src/ops/drivers.rs", "profile.cards"),
             ("status", "src/ops/assignments.rs", "DriverStatus::Active"),
         ],
     ),

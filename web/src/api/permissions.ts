@@ -13,6 +13,7 @@ const ROLES = {
   lockDrivers: leaders,
   assignDrivers: [...leaders, "dispatcher"],
   writeGeofences: [...leaders, "dispatcher"],
+  handleAlerts: [...leaders, "dispatcher"],
   listUsers: [...leaders, "dispatcher"],
   writeUsers: leaders,
   updateOrganization: leaders,

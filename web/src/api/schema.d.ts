@@ -64,6 +64,90 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/alerts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List alerts: what a dispatcher should look at, one for each cause, with who has seen it
+         * @description `open=true` are those that ask for somebody's attention now. Drains are there for who may read fuel. `sort=sequence` is a feed: commit order, every status; send the last `endCursor` as `after` and miss nothing of what becomes of alerts. What is done with them is in the log of changes.
+         *
+         *     Takes an access token.
+         */
+        readonly get: operations["list_alerts"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/alerts/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get an alert, with who has seen it
+         * @description Takes an access token.
+         */
+        readonly get: operations["find_alert"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/alerts/{id}/acknowledge": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Say that an alert is seen, for all who share it
+         * @description Seen already is as good: who was first stays. A drain asks for no attention any more; what lasts goes on.
+         *
+         *     Takes an access token.
+         */
+        readonly post: operations["acknowledge_alert"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/alerts/{id}/snooze": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Put an alert off, for all who share it, until an instant
+         * @description Takes an access token.
+         */
+        readonly post: operations["snooze_alert"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/audit": {
         readonly parameters: {
             readonly query?: never;
@@ -1950,6 +2034,152 @@ export interface components {
          * @enum {string}
          */
         readonly ActivationStatus: "pending" | "verified" | "expired" | "superseded" | "manuallyActivated";
+        /** @description An alert, with what was done with it. */
+        readonly Alert: {
+            readonly acknowledgedAt?: components["schemas"]["Timestamp"] | null;
+            readonly acknowledgedBy?: components["schemas"]["HandledBy"] | null;
+            /**
+             * Format: uuid
+             * @description What it is made of: the id of the drain, of the time over a limit, of the dwell, of the first vehicle's `offline`
+             *     event; of an expired licence, of the assignment.
+             */
+            readonly causeId: string;
+            /** @description The server's clock when it was found. */
+            readonly detectedAt: components["schemas"]["Timestamp"];
+            readonly driverId?: components["schemas"]["DriverId"] | null;
+            readonly endedAt?: components["schemas"]["Timestamp"] | null;
+            readonly geofenceId?: components["schemas"]["GeofenceId"] | null;
+            /** @description The fence's name. */
+            readonly geofenceName?: string | null;
+            /** @description A hash of `rule` and `causeId`, shaped as a UUIDv8. */
+            readonly id: components["schemas"]["EventId"];
+            /**
+             * Format: double
+             * @description Of a time over a limit: the limit, km/h.
+             */
+            readonly limitKmh?: number | null;
+            readonly location?: components["schemas"]["Place"] | null;
+            /**
+             * Format: double
+             * @description Of a time over a limit: the highest speed, km/h; while it goes on, up to when it became an alert.
+             */
+            readonly maxSpeedKmh?: number | null;
+            /**
+             * @description Whether it asks for somebody's attention: it holds, what lasts goes on, a drain is of the last day and nobody has seen it, and
+             *     it is not put off.
+             */
+            readonly open: boolean;
+            /** @description Whose. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description How the record came about. */
+            readonly origin: components["schemas"]["Origin"];
+            /**
+             * Format: int64
+             * @description 1 at first; one more with its end and with each correction.
+             */
+            readonly revision: number;
+            /** @description By which rule. */
+            readonly rule: components["schemas"]["AlertRule"];
+            /**
+             * Format: int64
+             * @description The place in the log, one order with all other events; anew with each revision.
+             */
+            readonly sequence: number;
+            readonly snoozedBy?: components["schemas"]["HandledBy"] | null;
+            readonly snoozedUntil?: components["schemas"]["Timestamp"] | null;
+            /** @description When it began: of a dwell, when the stay had lasted as long as the rule allows. */
+            readonly startedAt: components["schemas"]["Timestamp"];
+            /** @description Whether it still holds. */
+            readonly status: components["schemas"]["EventStatus"];
+            /** @description What it is. */
+            readonly type: components["schemas"]["AlertKind"];
+            /** @description Which vehicle; of several, the first. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
+            /** @description Every vehicle that it is about. */
+            readonly vehicleIds: readonly components["schemas"]["VehicleId"][];
+            /** @description The vehicle's name. */
+            readonly vehicleName: string;
+            /**
+             * Format: double
+             * @description Of a drain: litres that went out.
+             */
+            readonly volumeLiters?: number | null;
+        };
+        /**
+         * @description Something that a dispatcher should look at: one for each cause. What lasts has no end while it goes on; its end is a
+         *     revision. Of a drain there is no end. Late data revises an alert with its cause, and retracts it when there was no such cause.
+         */
+        readonly AlertEvent: {
+            /**
+             * Format: uuid
+             * @description What it is made of: the id of the drain, of the time over a limit, of the dwell, of the first vehicle's `offline`
+             *     event; of an expired licence, of the assignment.
+             */
+            readonly causeId: string;
+            /** @description The server's clock when it was found. */
+            readonly detectedAt: components["schemas"]["Timestamp"];
+            readonly driverId?: components["schemas"]["DriverId"] | null;
+            readonly endedAt?: components["schemas"]["Timestamp"] | null;
+            readonly geofenceId?: components["schemas"]["GeofenceId"] | null;
+            /** @description The fence's name. */
+            readonly geofenceName?: string | null;
+            /** @description A hash of `rule` and `causeId`, shaped as a UUIDv8. */
+            readonly id: components["schemas"]["EventId"];
+            /**
+             * Format: double
+             * @description Of a time over a limit: the limit, km/h.
+             */
+            readonly limitKmh?: number | null;
+            readonly location?: components["schemas"]["Place"] | null;
+            /**
+             * Format: double
+             * @description Of a time over a limit: the highest speed, km/h; while it goes on, up to when it became an alert.
+             */
+            readonly maxSpeedKmh?: number | null;
+            /** @description Whose. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description How the record came about. */
+            readonly origin: components["schemas"]["Origin"];
+            /**
+             * Format: int64
+             * @description 1 at first; one more with its end and with each correction.
+             */
+            readonly revision: number;
+            /** @description By which rule. */
+            readonly rule: components["schemas"]["AlertRule"];
+            /**
+             * Format: int64
+             * @description The place in the log, one order with all other events; anew with each revision.
+             */
+            readonly sequence: number;
+            /** @description When it began: of a dwell, when the stay had lasted as long as the rule allows. */
+            readonly startedAt: components["schemas"]["Timestamp"];
+            /** @description Whether it still holds. */
+            readonly status: components["schemas"]["EventStatus"];
+            /** @description What it is. */
+            readonly type: components["schemas"]["AlertKind"];
+            /** @description Which vehicle; of several, the first. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
+            /** @description Every vehicle that it is about. */
+            readonly vehicleIds: readonly components["schemas"]["VehicleId"][];
+            /** @description The vehicle's name. */
+            readonly vehicleName: string;
+            /**
+             * Format: double
+             * @description Of a drain: litres that went out.
+             */
+            readonly volumeLiters?: number | null;
+        };
+        /**
+         * @description The one type of alerts.
+         * @enum {string}
+         */
+        readonly AlertKind: "alert";
+        /**
+         * @description The rule by which it is one.
+         * @enum {string}
+         */
+        readonly AlertRule: "drain" | "overspeed" | "dwell" | "silentWhileMoving" | "licenseExpired";
         /**
          * @description What a vehicle did between its entry and its exit. Definitions: docs/tracking.md, "Analytics".
          *     `movingSeconds + stoppedSeconds + gapSeconds` is `durationSeconds`.
@@ -2309,7 +2539,7 @@ export interface components {
          * @description What was done.
          * @enum {string}
          */
-        readonly AuditAction: "create" | "update" | "delete" | "rotateToken" | "resend" | "lock" | "unlock" | "assign" | "unassign" | "correctAssignment" | "removeAssignment" | "invite" | "acceptInvite" | "resetPassword" | "verifyEmail" | "signIn" | "signInFailed" | "signInRefused" | "signOut" | "reuseToken";
+        readonly AuditAction: "create" | "update" | "delete" | "rotateToken" | "resend" | "lock" | "unlock" | "assign" | "unassign" | "correctAssignment" | "removeAssignment" | "acknowledge" | "snooze" | "invite" | "acceptInvite" | "resetPassword" | "verifyEmail" | "signIn" | "signInFailed" | "signInRefused" | "signOut" | "reuseToken";
         /** @description A change, as it is remembered. */
         readonly AuditEntry: {
             /** @description What was done. */
@@ -2350,7 +2580,7 @@ export interface components {
          * @description What it was done to.
          * @enum {string}
          */
-        readonly AuditResource: "organization" | "vehicle" | "tracker" | "geofence" | "driver" | "user" | "systemUser" | "apiKey" | "webhook" | "pendingTracker";
+        readonly AuditResource: "organization" | "vehicle" | "tracker" | "geofence" | "driver" | "user" | "systemUser" | "apiKey" | "webhook" | "alert" | "pendingTracker";
         /** @description A box from the last reading before to the first after. */
         readonly BoxAnnotation: {
             /** @description Of the area. */
@@ -2426,7 +2656,7 @@ export interface components {
          * @description The kind of a thing that was changed.
          * @enum {string}
          */
-        readonly ChangedResource: "organization" | "vehicle" | "tracker" | "geofence" | "driver" | "user" | "systemUser" | "apiKey" | "assignment";
+        readonly ChangedResource: "organization" | "vehicle" | "tracker" | "geofence" | "driver" | "user" | "systemUser" | "apiKey" | "assignment" | "alert";
         /**
          * @description Whose form a chart has.
          * @enum {string}
@@ -3498,6 +3728,16 @@ export interface components {
              */
             readonly version: number;
         };
+        /** @description Who did something with an alert. */
+        readonly HandledBy: {
+            /**
+             * Format: uuid
+             * @description The user.
+             */
+            readonly id: string;
+            /** @description First and last name; absent for the platform's operators. */
+            readonly name?: string | null;
+        };
         /** @description How the server is. */
         readonly Health: {
             /** @description `ok`, or the answer is a problem. */
@@ -4452,7 +4692,7 @@ export interface components {
          * @description What happened.
          * @enum {string}
          */
-        readonly RecordKind: "entry" | "exit" | "dwell" | "refuel" | "drain" | "overspeed" | "trip" | "stop" | "online" | "stale" | "offline";
+        readonly RecordKind: "entry" | "exit" | "dwell" | "refuel" | "drain" | "overspeed" | "trip" | "stop" | "online" | "stale" | "offline" | "alert";
         /** @description What refreshing and signing out take. */
         readonly RefreshBody: {
             /**
@@ -4875,6 +5115,13 @@ export interface components {
             readonly tokenType: string;
         };
         /** @description A slice of a list that goes on. */
+        readonly SliceOf_Alert: {
+            /** @description Its items. */
+            readonly data: readonly components["schemas"]["Alert"][];
+            /** @description Where it ends. */
+            readonly pagination: components["schemas"]["CursorPagination"];
+        };
+        /** @description A slice of a list that goes on. */
         readonly SliceOf_AuditEntry: {
             /** @description Its items. */
             readonly data: readonly components["schemas"]["AuditEntry"][];
@@ -4905,7 +5152,7 @@ export interface components {
         /** @description A slice of a list that goes on. */
         readonly SliceOf_RecordView: {
             /** @description Its items. */
-            readonly data: readonly (components["schemas"]["Event"] | components["schemas"]["FuelRecord"] | components["schemas"]["OverspeedEvent"] | components["schemas"]["ConnectionEvent"] | components["schemas"]["TripEvent"])[];
+            readonly data: readonly (components["schemas"]["Event"] | components["schemas"]["FuelRecord"] | components["schemas"]["OverspeedEvent"] | components["schemas"]["ConnectionEvent"] | components["schemas"]["TripEvent"] | components["schemas"]["AlertEvent"])[];
             /** @description Where it ends. */
             readonly pagination: components["schemas"]["CursorPagination"];
         };
@@ -4943,6 +5190,11 @@ export interface components {
             readonly data: readonly components["schemas"]["Visit"][];
             /** @description Where it ends. */
             readonly pagination: components["schemas"]["CursorPagination"];
+        };
+        /** @description Puts an alert off. */
+        readonly SnoozeAlertBody: {
+            /** @description Until when, at most 30 days ahead; an instant that has passed ends it. */
+            readonly until: components["schemas"]["Timestamp"];
         };
         /**
          * @description What a consumption was computed from.
@@ -6288,6 +6540,10 @@ export type AccountStatus = components['schemas']['AccountStatus'];
 export type ActivationMethod = components['schemas']['ActivationMethod'];
 export type ActivationRequest = components['schemas']['ActivationRequest'];
 export type ActivationStatus = components['schemas']['ActivationStatus'];
+export type Alert = components['schemas']['Alert'];
+export type AlertEvent = components['schemas']['AlertEvent'];
+export type AlertKind = components['schemas']['AlertKind'];
+export type AlertRule = components['schemas']['AlertRule'];
 export type Analytics = components['schemas']['Analytics'];
 export type ApexAnnotations = components['schemas']['ApexAnnotations'];
 export type ApexAxis = components['schemas']['ApexAxis'];
@@ -6378,6 +6634,7 @@ export type FuelUnit = components['schemas']['FuelUnit'];
 export type GeofenceId = components['schemas']['GeofenceId'];
 export type GeofenceListed = components['schemas']['GeofenceListed'];
 export type GeofenceOut = components['schemas']['GeofenceOut'];
+export type HandledBy = components['schemas']['HandledBy'];
 export type Health = components['schemas']['Health'];
 export type ImportBody = components['schemas']['ImportBody'];
 export type ImportProblem = components['schemas']['ImportProblem'];
@@ -6479,6 +6736,7 @@ export type ShownChange = components['schemas']['ShownChange'];
 export type SignedIn = components['schemas']['SignedIn'];
 export type SignedInPersonPrincipal = components['schemas']['SignedInPersonPrincipal'];
 export type SignedInSystemPrincipal = components['schemas']['SignedInSystemPrincipal'];
+export type SliceOfAlert = components['schemas']['SliceOf_Alert'];
 export type SliceOfAuditEntry = components['schemas']['SliceOf_AuditEntry'];
 export type SliceOfEvent = components['schemas']['SliceOf_Event'];
 export type SliceOfFuelEntry = components['schemas']['SliceOf_FuelEntry'];
@@ -6489,6 +6747,7 @@ export type SliceOfStoredPosition = components['schemas']['SliceOf_StoredPositio
 export type SliceOfTripEvent = components['schemas']['SliceOf_TripEvent'];
 export type SliceOfVehiclePosition = components['schemas']['SliceOf_VehiclePosition'];
 export type SliceOfVisit = components['schemas']['SliceOf_Visit'];
+export type SnoozeAlertBody = components['schemas']['SnoozeAlertBody'];
 export type Source = components['schemas']['Source'];
 export type SpeedUnit = components['schemas']['SpeedUnit'];
 export type StoredPosition = components['schemas']['StoredPosition'];
@@ -6638,6 +6897,286 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Health"];
                 };
             };
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly list_alerts: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Default: every one that the caller may read */
+                readonly rule?: readonly components["schemas"]["AlertRule"][];
+                /** @description About one of these, or about it and others */
+                readonly vehicleId?: readonly components["schemas"]["VehicleId"][];
+                readonly driverId?: readonly components["schemas"]["DriverId"][];
+                /** @description The fence whose rule or limit it is */
+                readonly geofenceId?: readonly components["schemas"]["GeofenceId"][];
+                /** @description true: asks for attention; false: does not */
+                readonly open?: boolean;
+                /** @description Began from here, inclusive */
+                readonly from?: components["schemas"]["Timestamp"];
+                /** @description Began up to here, exclusive */
+                readonly to?: components["schemas"]["Timestamp"];
+                /** @description Default: active; in the feed: every one */
+                readonly status?: readonly components["schemas"]["EventStatus"][];
+                /** @description -occurredAt (default), occurredAt or sequence */
+                readonly sort?: "-occurredAt" | "occurredAt" | "sequence";
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+                readonly limit?: number;
+                /** @description A cursor */
+                readonly after?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A slice of the alerts */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SliceOf_Alert"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. `invalidCursor`: Invalid cursor. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 410: components["responses"]["CursorExpired"];
+            readonly 414: components["responses"]["UriTooLong"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly find_alert: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description An ETag; 304 while it holds */
+                readonly "If-None-Match"?: string;
+            };
+            readonly path: {
+                readonly id: components["schemas"]["EventId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The alert */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description As If-None-Match knows it */
+            readonly 304: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly acknowledge_alert: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
+                readonly "Idempotency-Key"?: string;
+            };
+            readonly path: {
+                readonly id: components["schemas"]["EventId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The alert */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `invalidTransition`: Not possible in this state. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 414: components["responses"]["UriTooLong"];
+            /** @description `organizationRequired`: Name an organization. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly snooze_alert: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
+                readonly "Idempotency-Key"?: string;
+            };
+            readonly path: {
+                readonly id: components["schemas"]["EventId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SnoozeAlertBody"];
+            };
+        };
+        readonly responses: {
+            /** @description The alert */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Alert"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `invalidTransition`: Not possible in this state. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
     };

@@ -1,7 +1,7 @@
 // The words of `/v1/ws/live`, as src/feed/protocol.rs has them, and what our worker makes of them.
 
 import type { Connection, FuelEvent, Motion, ShownChange, Timestamp } from "../api/schema";
-import type { Happened } from "../api/types";
+import type { Told } from "../api/types";
 
 export interface FeedFix {
   readonly recordedAt: Timestamp;
@@ -87,7 +87,7 @@ export type Said<V = Fixes> =
       readonly removes?: readonly string[];
       readonly occupancy: { readonly enter: readonly FeedStay[]; readonly leave: readonly FeedLeft[] };
     }
-  | { readonly type: "event"; readonly id: string; readonly cursor: string; readonly event: Happened }
+  | { readonly type: "event"; readonly id: string; readonly cursor: string; readonly event: Told }
   | { readonly type: "change"; readonly id: string; readonly cursor: string; readonly change: ShownChange }
   | { readonly type: "reset"; readonly id: string; readonly reason: "slowReader" | "cursorExpired" }
   | { readonly type: "heartbeat"; readonly serverTime: Timestamp; readonly cursors: Readonly<Record<string, string>>; readonly storing: boolean }

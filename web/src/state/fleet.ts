@@ -7,7 +7,7 @@ import { all, api } from "../api/client";
 import { reached } from "../api/reach";
 import { isOperator, knowSelf, me } from "../api/session";
 import type { ChangedResource, FuelEvent, Organization, ShownChange, TripEvent, User, VehicleOut } from "../api/schema";
-import { type Fence, isTrip } from "../api/types";
+import { type Fence, isAlert, isKept, isTrip } from "../api/types";
 import { LiveFeed } from "../live/feed";
 import type { Said, Suspected } from "../live/protocol";
 import { serverSays } from "./clock";
@@ -40,12 +40,14 @@ export const inside = new Inside();
 export const events = new Events();
 /** Refuels and drains that are found and not certain yet, by vehicle. */
 export const suspected = signal<ReadonlyMap<string, FuelEvent>>(new Map());
+/** How often an alert was told, ended or taken back: who shows them asks for them then. */
+export const alertsTold = signal(0);
 /** The trip or stop told last. They are not kept: every vehicle makes them all day. */
 export const newestTrip = signal<TripEvent | null>(null);
 export const feed = new LiveFeed(hear);
 
 const NO_EDITS: Readonly<Record<ChangedResource, number>> = {
-  organization: 0, vehicle: 0, tracker: 0, geofence: 0, driver: 0, user: 0, systemUser: 0, apiKey: 0, assignment: 0,
+  organization: 0, vehicle: 0, tracker: 0, geofence: 0, driver: 0, user: 0, systemUser: 0, apiKey: 0, assignment: 0, alert: 0,
 };
 /** How often things of a kind were changed, by anybody: what of them this page does not hold is read again. */
 export const edits = signal(NO_EDITS);
@@ -82,7 +84,7 @@ export const loadFences = once(() => ofShown(
 
 const loadEvents = () => ofShown(
   () => api.get("/v1/events", { query: { ...scope.value, limit: EVENTS_AT_START } }),
-  ({ data }) => events.add(...data.filter((event) => !isTrip(event))),
+  ({ data }) => events.add(...data.filter(isKept)),
 );
 
 /** Shows another organization. */
@@ -180,6 +182,7 @@ function hear(said: Said): void {
       break;
     case "event":
       if (isTrip(said.event)) newestTrip.value = said.event;
+      else if (isAlert(said.event)) alertsTold.value += 1;
       else events.add(said.event);
       break;
     case "change":

@@ -1,6 +1,7 @@
 // The fleet as it is: list, map, who is inside, what has just happened; or, of one vehicle, everything.
 
-import { useComputed, useSignal } from "@preact/signals";
+import { signal, useComputed, useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
 import { MapPanel } from "../map/MapPanel";
@@ -14,7 +15,13 @@ import { followTrail } from "./live/trail";
 import { onMap } from "./live/listing";
 import { VehiclePanel } from "./vehicle/VehiclePanel";
 
+/** Loaded after the page stands. */
+const attention = signal<ComponentType | null>(null);
+
 export function LiveView() {
+  useEffect(() => {
+    void import("./live/Attention").then(({ Attention }) => { attention.value = Attention; });
+  }, []);
   const chosen = useComputed(() => (route.value.parts[0] === "live" ? route.value.parts[1] ?? null : null));
   const isFollowing = useSignal(false);
   const trail = useMemo(() => followTrail(chosen, way), []);
@@ -36,7 +43,7 @@ export function LiveView() {
   };
   return (
     <div class="live" onKeyDown={escape}>
-      <div class="live-list"><Totals /><VehicleList chosen={chosen.value} /></div>
+      <div class="live-list"><Totals /><div>{attention.value && <attention.value />}</div><VehicleList chosen={chosen.value} /></div>
       <MapPanel links={links} />
       <div class="live-side">
         {chosen.value ? <VehiclePanel key={chosen.value} id={chosen.value} /> : <><InsideNow /><EventFeed /></>}

@@ -164,7 +164,9 @@ impl Connections {
             let vehicles = changes.iter().map(|change| change.vehicle_id).collect();
             let places = occupancy.send(Whereabouts(vehicles)).await.unwrap_or_default();
             let known = |change: &ConnectionChange| Some((*change, *places.get(&change.vehicle_id)?));
-            let record = |(change, location)| ConnectionChange { location, ..change }.record(now);
+            let record = |(change, (location, was_moving))| {
+                ConnectionChange { location, was_moving, ..change }.record(now)
+            };
             let records: Vec<Record> = changes.iter().filter_map(known).map(record).collect();
             let told = if records.is_empty() { Ok(()) } else { writer.log_connections(records).await };
             let (known, gone) = changes
@@ -208,7 +210,6 @@ impl Connections {
             heard_at.max(counts_from).plus_seconds(silence.seconds_to(state) as f64)
         };
         let silent_since = tracked.silent_since;
-        let location = None;
         Some(ConnectionChange {
             vehicle_id,
             organization_id,
@@ -216,7 +217,8 @@ impl Connections {
             silent_since,
             heard_at,
             occurred_at,
-            location,
+            location: None,
+            was_moving: false,
         })
     }
 

@@ -9,7 +9,7 @@ use super::occupancy::{Known, Occupancy};
 use crate::geofence::FenceTimeline;
 use crate::model::{GeofenceId, OrganizationId, Place, Timestamp, VehicleId};
 use crate::ports::Newest;
-use crate::tracking::{Stay, VehicleState};
+use crate::tracking::{Stay, VehicleState, was_on_its_way};
 use crate::view::{HeldFence, InsideView, Running, RunningVisit, VehicleNow, VehicleView};
 use crate::watch::{Interest, Watch};
 
@@ -65,17 +65,21 @@ impl Handler<GoingOn> for Occupancy {
     }
 }
 
-/// Where some vehicles were last, of those that are in use. From the one who tells of connections.
+/// Where some vehicles were last and whether they were on their way, of those that are in use. From the one who tells of connections.
 #[derive(Message)]
-#[rtype(result = "HashMap<VehicleId, Option<Place>>")]
+#[rtype(result = "HashMap<VehicleId, (Option<Place>, bool)>")]
 pub(crate) struct Whereabouts(pub(crate) Vec<VehicleId>);
 
 impl Handler<Whereabouts> for Occupancy {
     type Result = MessageResult<Whereabouts>;
 
     fn handle(&mut self, Whereabouts(vehicles): Whereabouts, _: &mut Context<Self>) -> Self::Result {
-        let place = |id: &VehicleId| Some((*id, self.vehicles.get(id)?.state.last.map(|fix| fix.place)));
-        MessageResult(vehicles.iter().filter_map(place).collect())
+        let known = |id: &VehicleId| {
+            let state = &self.vehicles.get(id)?.state;
+            let was_moving = was_on_its_way(state);
+            Some((*id, (state.last.map(|fix| fix.place), was_moving)))
+        };
+        MessageResult(vehicles.iter().filter_map(known).collect())
     }
 }
 

@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 
 import type { ConnectionEvent, Event, FuelRecord, OverspeedEvent } from "../../api/schema";
-import { isConnection, isOfFuel, isOverspeed, isTrip } from "../../api/types";
+import { isConnection, isOfFuel, isOverspeed } from "../../api/types";
 import { events } from "../../state/fleet";
 
 const KEY = "waypost.muted";
@@ -38,7 +38,6 @@ export const happenings = computed<readonly Happening[]>(() => {
   const silent = new Set(muted.value);
   const byKey = new Map<string, Happening>();
   for (const event of events.list.value) {
-    if (isTrip(event)) continue; // not kept: every vehicle makes them all day
     if (isOfFuel(event)) byKey.set(event.id, { key: event.id, fuel: event });
     else if (isConnection(event)) byKey.set(event.id, { key: event.id, heard: event });
     else if (isOverspeed(event)) {

@@ -1,0 +1,66 @@
+// Attention: what asks for it stands above the vehicles and in the title, for all who share it, until somebody has seen to it.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Fleet, eventually, isLive, setUp, signIn } from "./harness/index.mjs";
+
+const DEPOT = { latitude: 59.33, longitude: 18.06 };
+const OUTSIDE = { latitude: 59.34, longitude: 18.06 };
+const MINUTE_MS = 60_000;
+
+const stage = setUp();
+
+const region = (page, name) => page.getByRole("region", { name, exact: true });
+const ago = (minutes) => new Date(Date.now() - minutes * MINUTE_MS).toISOString();
+
+test("a stay that is too long asks two dispatchers, one of whom has seen it, until it ends", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const depot = await fleet.circle("Depot", DEPOT, 300);
+  await fleet.admin.put(`/v1/geofences/${depot.id}`, { rules: { dwellAfterSeconds: 600 }, effectiveFrom: null });
+  const bus = await fleet.vehicle("Bus 7");
+  const driver = await fleet.admin.post("/v1/drivers", { firstName: "Astrid", lastName: "Lind", phone: "+46 70 123" });
+  await fleet.admin.post(`/v1/drivers/${driver.id}/assign-vehicle`, { vehicleId: bus.id, startedAt: ago(600) });
+  const [one, other] = [await stage.page(), await stage.page()];
+  await signIn(one, fleet);
+  await signIn(other, fleet);
+  await isLive(one);
+  await isLive(other);
+  assert.equal(await region(one, "Attention").count(), 0, "nothing asks for it");
+  const title = await one.title();
+
+  const report = (minutes, place) => bus.report([{ ...place, speedKmh: 20, recordedAt: ago(minutes) }]);
+  await report(60, OUTSIDE);
+  for (const minutes of [50, 45, 40, 35]) await report(minutes, DEPOT);
+  const { data: [alert] } = await fleet.admin.get("/v1/alerts?open=true");
+  assert.equal(alert.rule, "dwell");
+  for (const page of [one, other]) {
+    const row = region(page, "Attention").getByRole("listitem");
+    await row.getByText("In a fence for too long").waitFor();
+    assert.match(await row.innerText(), /Bus 7 In a fence for too long Depot/);
+    await row.locator(`time[datetime="${alert.startedAt}"]`).waitFor();
+    assert.equal(await row.getByRole("link", { name: "Call Astrid Lind" }).getAttribute("href"), "tel:+4670123");
+    await eventually(async () => assert.equal(await page.title(), `(1) ${title}`));
+  }
+
+  await region(one, "Attention").getByRole("button", { name: "Seen: In a fence for too long, Bus 7" }).click();
+  for (const page of [one, other]) {
+    await region(page, "Attention").getByText(/seen by/).waitFor();
+    await eventually(async () => assert.equal(await page.title(), title, "nobody need look"));
+  }
+  assert.equal(await region(other, "Attention").getByRole("button", { name: /^Seen/ }).count(), 0);
+
+  await region(other, "Attention").getByRole("button", { name: /^Ask again in an hour/ }).click();
+  for (const page of [one, other]) await region(page, "Attention").waitFor({ state: "detached" });
+  const { data: [snoozed] } = await fleet.admin.get("/v1/alerts");
+  assert.ok(Math.abs(Date.parse(snoozed.snoozedUntil) - Date.now() - 60 * MINUTE_MS) < 2 * MINUTE_MS, snoozed.snoozedUntil);
+  await fleet.admin.post(`/v1/alerts/${alert.id}/snooze`, { until: ago(0) });
+  for (const page of [one, other]) await region(page, "Attention").getByText(/seen by/).waitFor();
+
+  await report(5, OUTSIDE);
+  for (const page of [one, other]) {
+    await region(page, "Attention").waitFor({ state: "detached" });
+    assert.deepEqual(page.faults, []);
+    assert.deepEqual(page.foreign, []);
+  }
+});

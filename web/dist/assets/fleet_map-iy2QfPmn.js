@@ -1,1 +1,0 @@
-export{t as FleetMap}from"./fleet_map-CQ_me4v2.js";
