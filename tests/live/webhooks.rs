@@ -84,7 +84,9 @@ async fn what_happens_is_sent_signed_and_in_order_of_each_vehicle(store: TestSto
     assert_eq!((&got.body["data"], &got.body["timestamp"]), (&shown, &shown["occurredAt"]));
     let got = all.of_type("change.geofence.created").remove(0);
     assert_eq!(got.body["data"]["data"]["name"], "Depot");
-    assert!(foreign.got.borrow().is_empty(), "{:?}", foreign.got.borrow());
+    // A change made before the webhook may get its number after it: of its own organization, it is sent.
+    let is_own = |got: &Got| got.body["data"]["organizationId"] == json!(stranger.id);
+    assert!(foreign.got.borrow().iter().all(is_own), "{:?}", foreign.got.borrow());
     // Both secrets sign for a day after a new one was made.
     let new = text(&server.post(&format!("{path}/secret"), &fleet.admin, json!({})).await.ok(200)["secret"]);
     let sent = server.post(&format!("{path}/test"), &fleet.admin, json!({})).await.ok(200);
