@@ -4,8 +4,6 @@
 //! nothing of requests.
 
 use std::num::NonZeroU32;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -13,6 +11,7 @@ use governor::clock::{Clock as _, MonotonicClock};
 use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
+use parking_lot::Mutex;
 
 use crate::config::{Rate, Settings};
 use crate::store::redis_limit::RedisLimits;
@@ -112,8 +111,7 @@ impl RateLimits {
                 }
                 Err(error) => {
                     tracing::warn!(%error, "Redis does not count; this process counts for itself");
-                    *self.away_until.lock().unwrap_or_else(PoisonError::into_inner) =
-                        Some(Instant::now() + AWAY);
+                    *self.away_until.lock() = Some(Instant::now() + AWAY);
                 }
             }
         }
@@ -121,7 +119,7 @@ impl RateLimits {
     }
 
     fn is_redis_there(&self) -> bool {
-        let until = self.away_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = self.away_until.lock();
         until.is_none_or(|until| Instant::now() >= until)
     }
 }

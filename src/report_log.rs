@@ -5,8 +5,9 @@
 //! oldest are.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp, TrackerId};
 
@@ -208,7 +209,7 @@ impl ReportLog {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 }
 

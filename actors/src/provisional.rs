@@ -4,8 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::model::{Attributes, Fix, Motion, OrganizationId, Timestamp, VehicleId};
 use crate::tracking::VehicleState;
@@ -134,7 +136,7 @@ impl PositionBatch {
         name: &str,
         encode: impl FnOnce(&[Arc<ProvisionalPosition>]) -> T,
     ) -> Arc<T> {
-        let mut known = self.encoded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.encoded.lock();
         let found = known.iter().find(|(of, _)| **of == *name);
         if let Some(form) = found.and_then(|(_, form)| Arc::clone(form).downcast().ok()) {
             return form;
@@ -164,7 +166,7 @@ struct Waiting {
 
 impl SubscriberQueue {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 
     /// Adds a batch; returns whether the subscriber had to be woken.

@@ -2,8 +2,8 @@
 //! something about it, its system user or its organization changes.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
@@ -115,5 +115,5 @@ impl Caller {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

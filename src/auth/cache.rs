@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use waypost_actors::model::OrganizationId;
 
 use crate::sessions::{ChangeCounter, Sessions};
@@ -77,7 +77,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<K, Known<V>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }
 

@@ -2,12 +2,13 @@
 //! tracking nor the machine.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use argon2::password_hash::PasswordVerifier;
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -52,7 +53,7 @@ struct Memories(Mutex<Vec<Memory>>);
 impl Memories {
     /// Runs `work` with one of them, or with a new one.
     fn lend<T>(&self, work: impl FnOnce(&mut Memory) -> T) -> T {
-        let free = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = || self.0.lock();
         let mut memory = free().pop().unwrap_or_default();
         let done = work(&mut memory);
         free().push(memory);
@@ -141,7 +142,7 @@ struct QueueSlot<'w> {
 
 impl<'w> QueueSlot<'w> {
     fn take(waiting: &'w Mutex<Waiting>, address: &str) -> Result<Self, AuthError> {
-        let mut held = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = waiting.lock();
         if held.all >= QUEUE {
             return Err(AuthError::Busy);
         }
@@ -159,7 +160,7 @@ impl<'w> QueueSlot<'w> {
 
 impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
-        let mut held = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.waiting.lock();
         held.all -= 1;
         if let Some(line) = held.lines.get_mut(&self.address) {
             line.length -= 1;
@@ -275,7 +276,7 @@ mod tests {
         places.extend((places.len()..QUEUE).map(|index| take(&format!("b{index}")).unwrap()));
         assert!(take("c").is_err(), "all of them have an end");
         drop(places);
-        let left = waiting.lock().unwrap();
+        let left = waiting.lock();
         assert!(left.all == 0 && left.lines.is_empty());
     }
 
@@ -286,12 +287,12 @@ mod tests {
         let sign_in = async |address: &'static str| {
             // On a busy machine some of a flood wait too long.
             if hasher.fits(address, "guess".into(), None).await.is_ok() {
-                order.lock().unwrap().push(address);
+                order.lock().push(address);
             }
         };
         let flood = futures_util::future::join_all((0..8 * MOST_SLOTS).map(|_| sign_in("flood")));
         tokio::join!(flood, sign_in("honest"));
-        let place = order.lock().unwrap().iter().position(|address| *address == "honest");
+        let place = order.lock().iter().position(|address| *address == "honest");
         let place = place.expect("the honest one is not turned away");
         assert!(place <= 2 * MOST_SLOTS, "{place} of the flood went before");
     }

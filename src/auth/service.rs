@@ -1,7 +1,8 @@
 //! Holds everything that signing in needs; its operations are in the files beside this one.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
@@ -173,7 +174,7 @@ impl Auth {
     pub async fn renew_keys(&self) -> Result<(), AuthError> {
         let keys = keys::load(&self.db, &self.master).await?;
         let access_tokens = AccessTokens::new(&keys).ok_or(SqlError::RowNotFound)?;
-        *self.access_tokens.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(access_tokens);
+        *self.access_tokens.write() = Arc::new(access_tokens);
         self.cursor_signer.renew(&keys);
         Ok(())
     }
@@ -190,7 +191,7 @@ impl Auth {
     }
 
     pub(super) fn access_tokens(&self) -> Arc<AccessTokens> {
-        Arc::clone(&self.access_tokens.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.access_tokens.read())
     }
 }
 

@@ -1,10 +1,11 @@
 //! Cursors: opaque texts that cannot be changed by clients.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64;
 use hmac::{Hmac, KeyInit, Mac};
+use parking_lot::RwLock;
 use sha2::Sha256;
 
 use crate::store::signing_key::SigningKey;
@@ -27,11 +28,11 @@ impl CursorSigner {
 
     /// Replaces the keys.
     pub(super) fn renew(&self, keys: &[SigningKey]) {
-        *self.codes.write().unwrap_or_else(PoisonError::into_inner) = codes_of(keys);
+        *self.codes.write() = codes_of(keys);
     }
 
     fn codes(&self) -> Arc<[Hmac<Sha256>]> {
-        Arc::clone(&self.codes.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.codes.read())
     }
 
     /// Signs a payload for one purpose, such as a list and its organization.

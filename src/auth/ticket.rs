@@ -1,8 +1,8 @@
 //! One-time tickets, with which a browser opens the live feed, because it cannot set headers on a socket.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use waypost_actors::model::Timestamp;
 
 use super::caller::Caller;
@@ -25,7 +25,7 @@ impl Tickets {
     pub fn issue(&self, caller: Caller, now: Timestamp) -> Result<(String, Timestamp), AuthError> {
         let ticket = secret::new("wpw_");
         let ends_at = now.plus_seconds(LIFETIME_SECONDS as f64);
-        let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tickets = self.0.lock();
         tickets.retain(|_, (_, ends_at)| *ends_at > now);
         let own = tickets.iter().filter(|(_, (of, _))| of.id == caller.id);
         let mut own: Vec<(Timestamp, Hash)> =
@@ -44,7 +44,7 @@ impl Tickets {
     /// The caller a ticket was issued for. A ticket works once.
     #[must_use]
     pub fn redeem(&self, ticket: &str, now: Timestamp) -> Option<Caller> {
-        let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tickets = self.0.lock();
         let (caller, ends_at) = tickets.remove(&secret::hash(ticket))?;
         (ends_at > now).then_some(caller)
     }
@@ -86,7 +86,7 @@ mod tests {
         let held =
             |number| (Caller { id: Uuid::from_u128(number), ..Caller::console() }, now.plus_seconds(1.0));
         let many = (0..MOST).map(|number| (secret::hash(&number.to_string()), held(number as u128)));
-        *tickets.0.lock().unwrap() = many.collect();
+        *tickets.0.lock() = many.collect();
         assert!(matches!(tickets.issue(Caller::console(), now), Err(AuthError::Busy)));
         assert!(tickets.redeem("0", now).is_some() && tickets.issue(Caller::console(), now).is_ok());
     }

@@ -2,7 +2,9 @@
 //! holds a store.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 /// Keys whose requests are under way.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +19,7 @@ pub struct HeldKey {
 
 impl Drop for HeldKey {
     fn drop(&mut self) {
-        self.keys.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key_hash);
+        self.keys.0.lock().remove(&self.key_hash);
     }
 }
 
@@ -25,7 +27,7 @@ impl IdempotencyKeys {
     /// Holds a key, unless a request with it is under way.
     #[must_use]
     pub fn hold(&self, key_hash: &[u8]) -> Option<HeldKey> {
-        let is_first = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key_hash.to_vec());
+        let is_first = self.0.lock().insert(key_hash.to_vec());
         is_first.then(|| HeldKey { keys: self.clone(), key_hash: key_hash.to_vec() })
     }
 }

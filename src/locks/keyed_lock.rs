@@ -3,8 +3,9 @@
 //! Knows neither the things nor the work. Valid within one process, which is the only one that writes to its store.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::{Mutex as Gate, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
@@ -41,7 +42,7 @@ impl KeyedLock {
     /// that will then queue for its turn, so that the queues are bounded.
     #[must_use]
     pub fn reserve(&self, things: impl IntoIterator<Item = Uuid>) -> Option<Reservation> {
-        let gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        let gates = self.gates.lock();
         // The map holds a reference too.
         let is_full = |thing| gates.get(&thing).is_some_and(|gate| Arc::strong_count(gate) > MOST_OF_ONE);
         if things.into_iter().any(is_full) {
@@ -53,7 +54,7 @@ impl KeyedLock {
     /// Waits for a thing's turn, in the order of asking.
     pub async fn lock(&self, thing: Uuid) -> KeyGuard {
         let gate = {
-            let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut gates = self.gates.lock();
             Arc::clone(gates.entry(thing).or_default())
         };
         KeyGuard { lock: self.clone(), thing, gate: Some(gate.lock_owned().await) }
@@ -62,7 +63,7 @@ impl KeyedLock {
 
 impl Drop for KeyGuard {
     fn drop(&mut self) {
-        let mut gates = self.lock.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut gates = self.lock.gates.lock();
         self.gate = None;
         // Waiters hold the gate too; after the last one, the entry is removed.
         if gates.get(&self.thing).is_some_and(|gate| Arc::strong_count(gate) == 1) {
@@ -87,7 +88,7 @@ mod tests {
         drop(first);
         assert!(second.as_mut().now_or_never().is_some());
         drop(second);
-        assert!(lock.gates.lock().unwrap().is_empty());
+        assert!(lock.gates.lock().is_empty());
     }
 
     #[actix_rt::test]
@@ -115,6 +116,6 @@ mod tests {
         assert!(second.as_mut().now_or_never().is_none());
         drop(second);
         drop(first);
-        assert!(lock.gates.lock().unwrap().is_empty());
+        assert!(lock.gates.lock().is_empty());
     }
 }

@@ -1,13 +1,14 @@
 //! Mail transports: an SMTP server, a folder of `.eml` files, or a mailbox in memory for tests.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use lettre::message::Body;
 use lettre::message::header::ContentTransferEncoding;
 use lettre::transport::smtp;
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::letter::Letter;
@@ -126,7 +127,7 @@ impl Default for Mailbox {
 impl Mailbox {
     /// Makes the next letter fail, temporarily or for good.
     pub fn fail_next(&self, is_transient: bool) {
-        self.0.failures.lock().unwrap_or_else(PoisonError::into_inner).insert(0, is_transient);
+        self.0.failures.lock().insert(0, is_transient);
     }
 
     /// All letters to an address, oldest first.
@@ -151,7 +152,7 @@ impl Mailbox {
     }
 
     fn take(&self, message: &Message, letter: &Letter) -> Result<(), NotSent> {
-        if let Some(is_transient) = self.0.failures.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+        if let Some(is_transient) = self.0.failures.lock().pop() {
             return Err(NotSent { reason: "the mailbox was told to fail".into(), is_transient });
         }
         let recipient = message.envelope().to().first().map(ToString::to_string).unwrap_or_default();

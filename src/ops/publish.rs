@@ -4,10 +4,10 @@
 //! what it wrote itself: in the thing's turn, what is stored by then is read and published. The last turn
 //! publishes the newest state, and what was deleted stays deleted.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 use waypost_actors::live::LiveError;
@@ -107,7 +107,7 @@ pub(super) async fn commit(
     tokio::spawn(async move {
         let caller = Mutex::new(Some(done));
         let answer = |outcome: Result<(), OpError>| {
-            let waits = caller.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let waits = caller.lock().take();
             waits.map(|done| done.send(outcome));
         };
         let committed = tx.commit().await;

@@ -1,9 +1,10 @@
 //! The sockets over which system users report for whole fleets: several at once, each with boots of its own.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use uuid::Uuid;
 use waypost_actors::model::OrganizationId;
 
@@ -51,13 +52,13 @@ impl Fleets {
 
     /// The count of changes to an organization's trackers.
     pub(super) fn changes(&self, organization: OrganizationId) -> ChangeCounter {
-        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = self.changes.lock();
         changes.entry(organization).or_default().clone()
     }
 
     /// Counts a change to an organization's trackers.
     pub(super) fn count_change(&self, organization: OrganizationId) {
-        let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let changes = self.changes.lock();
         if let Some(changes) = changes.get(&organization) {
             changes.0.fetch_add(1, Ordering::Release);
         }
@@ -74,13 +75,13 @@ impl FleetSession {
     /// The newest acknowledged `seq` of a boot, as far as this process remembers.
     #[must_use]
     pub fn acked(&self, boot: &str) -> Option<i64> {
-        let boots = self.fleets.boots.lock().unwrap_or_else(PoisonError::into_inner);
+        let boots = self.fleets.boots.lock();
         boots.get(&self.who)?.iter().find(|(known, _)| known == boot).map(|(_, seq)| *seq)
     }
 
     /// Remembers the newest acknowledged `seq` of a boot.
     pub fn remember(&self, boot: &str, seq: i64) {
-        let mut boots = self.fleets.boots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut boots = self.fleets.boots.lock();
         let own = boots.entry(self.who).or_default();
         let known = own.iter().position(|(known, _)| known == boot).and_then(|index| own.remove(index));
         let before = known.as_ref().map_or(seq, |(_, before)| *before);

@@ -1,8 +1,9 @@
 //! Trackers' sockets: at most one per tracker, the news sent to it, and what is remembered of its boots.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use waypost_actors::model::{OrganizationId, TrackerId};
 
@@ -67,7 +68,7 @@ impl Trackers {
         stopping: watch::Receiver<Option<End>>,
     ) -> TrackerSession {
         let (sender, news) = watch::channel(LatestNews::default());
-        let mut trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut trackers = self.0.lock();
         let entry = trackers.entry(tracker).or_default();
         entry.opened += 1;
         let number = entry.opened;
@@ -88,7 +89,7 @@ impl Trackers {
 
     /// Ends a tracker's socket, if it has one.
     pub(super) fn end(&self, tracker: TrackerId, why: End) {
-        let trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let trackers = self.0.lock();
         if let Some(socket) = trackers.get(&tracker).and_then(|entry| entry.socket.as_ref()) {
             socket.end(why);
         }
@@ -96,14 +97,14 @@ impl Trackers {
 
     /// Ends the sockets of an organization's trackers.
     pub(super) fn end_organization(&self, organization: OrganizationId, why: End) {
-        let trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let trackers = self.0.lock();
         let sockets = trackers.values().filter_map(|entry| entry.socket.as_ref());
         sockets.filter(|socket| socket.organization == organization).for_each(|socket| socket.end(why));
     }
 
     /// Sends a connected tracker its new config. Must be called in the order of the changes.
     pub(super) fn configure(&self, tracker: TrackerId, config: TrackerConfig) {
-        let trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let trackers = self.0.lock();
         if let Some(socket) = trackers.get(&tracker).and_then(|entry| entry.socket.as_ref()) {
             socket.news.send_modify(|news| news.config = Some(config));
         }
@@ -111,7 +112,7 @@ impl Trackers {
 
     /// Informs the sockets of an organization's trackers how long it keeps positions from now on.
     pub(super) fn keep_positions(&self, organization: OrganizationId, days: KeepDays) {
-        let trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let trackers = self.0.lock();
         let sockets = trackers.values().filter_map(|entry| entry.socket.as_ref());
         for socket in sockets.filter(|socket| socket.organization == organization) {
             socket.news.send_modify(|news| news.keep_days = Some(days));
@@ -120,7 +121,7 @@ impl Trackers {
 
     /// How many trackers are connected.
     pub(super) fn count(&self) -> usize {
-        let trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let trackers = self.0.lock();
         trackers.values().filter(|entry| entry.socket.is_some()).count()
     }
 }
@@ -152,14 +153,14 @@ impl TrackerSession {
     /// The newest acknowledged `seq` of a boot, as far as this process remembers.
     #[must_use]
     pub fn acked(&self, boot: &str) -> Option<i64> {
-        let trackers = self.trackers.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let trackers = self.trackers.0.lock();
         let known = trackers.get(&self.tracker).and_then(|entry| entry.boot.as_ref());
         known.filter(|(known, _)| known == boot).map(|(_, seq)| *seq)
     }
 
     /// Remembers the newest acknowledged `seq` of a boot.
     pub fn remember(&self, boot: &str, seq: i64) {
-        let mut trackers = self.trackers.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut trackers = self.trackers.0.lock();
         let entry = trackers.entry(self.tracker).or_default();
         match &mut entry.boot {
             Some((known, acked)) if known == boot => *acked = seq.max(*acked),
@@ -170,7 +171,7 @@ impl TrackerSession {
 
 impl Drop for TrackerSession {
     fn drop(&mut self) {
-        let mut trackers = self.trackers.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut trackers = self.trackers.0.lock();
         if let Some(entry) = trackers.get_mut(&self.tracker) {
             if entry.socket.as_ref().is_some_and(|socket| socket.number == self.number) {
                 entry.socket = None;

@@ -1,8 +1,9 @@
 //! Sockets of people and system users, and how to end them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use uuid::Uuid;
 use waypost_actors::model::OrganizationId;
@@ -40,7 +41,7 @@ pub struct WatcherSession {
 impl Watchers {
     /// Opens a socket; if `all` holds a reason to end every socket, this one ends with it.
     pub(super) fn add(&self, watcher: Watcher, all: &watch::Sender<Option<End>>) -> WatcherSession {
-        let mut watchers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watchers = self.0.lock();
         let (ending, told) = watch::channel(*all.borrow());
         watchers.opened += 1;
         let number = watchers.opened;
@@ -50,7 +51,7 @@ impl Watchers {
 
     /// Ends the sockets that `is_meant` selects.
     pub(super) fn end(&self, why: End, is_meant: impl Fn(&Watcher) -> bool) {
-        let watchers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let watchers = self.0.lock();
         for (_, ending) in watchers.open.values().filter(|(watcher, _)| is_meant(watcher)) {
             ending.send_replace(Some(why));
         }
@@ -58,7 +59,7 @@ impl Watchers {
 
     /// How many sockets of reporting system users are open, and how many of others.
     pub(super) fn counts(&self) -> (usize, usize) {
-        let watchers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let watchers = self.0.lock();
         let fleets = watchers.open.values().filter(|(watcher, _)| watcher.is_fleet).count();
         (fleets, watchers.open.len() - fleets)
     }
@@ -66,6 +67,6 @@ impl Watchers {
 
 impl Drop for WatcherSession {
     fn drop(&mut self) {
-        self.watchers.0.lock().unwrap_or_else(PoisonError::into_inner).open.remove(&self.number);
+        self.watchers.0.lock().open.remove(&self.number);
     }
 }

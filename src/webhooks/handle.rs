@@ -1,7 +1,8 @@
 //! The handle by which use cases reach the deliveries, which run on a thread of their own.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use uuid::Uuid;
 
@@ -77,7 +78,7 @@ impl Webhooks {
 
     /// Takes the inbox, which only the first caller gets.
     pub(super) fn take_inbox(&self) -> Option<Inbox> {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.inbox.lock().take()
     }
 
     /// Tells the deliveries that webhooks, or what they may be sent, have changed.

@@ -2,7 +2,7 @@
 //! either engine are waited for.
 
 use std::net::IpAddr;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::Connection;
@@ -27,7 +27,7 @@ pub(super) fn pooled(connections: u32, renewed: &Renewed) -> PgPoolOptions {
         .after_connect(|session, _| Box::pin(pin(session)))
         .test_before_acquire(false)
         .before_acquire(move |session, found| {
-            let since = *renewed.lock().unwrap_or_else(PoisonError::into_inner);
+            let since = *renewed.lock();
             let is_of_before = since.is_some_and(|since| found.age > since.elapsed());
             Box::pin(async move { if is_of_before { Ok(false) } else { is_sound(session).await } })
         })

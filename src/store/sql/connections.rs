@@ -2,8 +2,9 @@
 //!
 //! Owns the choice of an engine, and the rule that nothing is committed once another server has taken over.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sqlx::postgres::{PgConnection, PgPool};
 use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use sqlx::{Postgres, Sqlite, Transaction};
@@ -104,7 +105,7 @@ impl Db {
     /// Stops using connections made before now, because some properties of a session last as long as it does
     /// (read-only, for example).
     pub(in crate::store) fn renew(&self) {
-        *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *self.renewed.lock() = Some(Instant::now());
     }
 
     /// For statements that only read.

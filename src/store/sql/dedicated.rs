@@ -5,9 +5,10 @@
 //! limit before handing out another; and it would reuse a session that refuses every write. Here whatever fails, is
 //! cancelled or dropped closes its connection at once, and the next use gets a new one.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, Connection, Executor, SqlSafeStr};
 use tokio::time::timeout;
@@ -55,11 +56,11 @@ impl DedicatedConnection {
     }
 
     pub(in crate::store) fn keep(&self, connection: PgConnection) {
-        *self.idle.lock().unwrap_or_else(PoisonError::into_inner) = Some(connection);
+        *self.idle.lock() = Some(connection);
     }
 
     fn idle(&self) -> Option<PgConnection> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.idle.lock().take()
     }
 
     pub(super) async fn begin(&self) -> Result<DedicatedTx> {

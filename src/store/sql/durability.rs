@@ -1,8 +1,9 @@
 //! The settings of PostgreSQL without which an acknowledgement would not mean stored: checked when the store is
 //! opened, and once a second while it is used.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sqlx::postgres::PgConnection;
 use sqlx::{Executor, Row};
 
@@ -21,11 +22,11 @@ impl Durability {
     /// The setting that is off.
     #[must_use]
     pub fn broken(&self) -> Option<&'static str> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 
     pub(in crate::store) fn note(&self, broken: Option<&'static str>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = broken;
+        *self.0.lock() = broken;
     }
 }
 

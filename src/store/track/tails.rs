@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use postcard::{take_from_bytes, to_extend};
 use waypost_actors::model::{Attributes, Timestamp, VehicleId};
 use waypost_actors::ports::VehicleWrite;
@@ -72,11 +72,11 @@ impl Tail {
 
 impl Tails {
     fn read(&self) -> RwLockReadGuard<'_, HashMap<VehicleId, Tail>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.0.read()
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, HashMap<VehicleId, Tail>> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        self.0.write()
     }
 
     /// A vehicle's fixes that are in no chunk.

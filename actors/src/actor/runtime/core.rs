@@ -1,11 +1,12 @@
 //! The actors wired together, each on its thread. Owns the wiring between them, and the threads.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::dev::channel::channel;
 use actix::prelude::*;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::directory::{Directory, DirectoryParts};
@@ -163,7 +164,7 @@ impl Core {
     /// Stops every actor at once.
     pub(crate) fn stop(&self) {
         // It would report the actors that stop now as broken.
-        self.watchdog.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.watchdog.lock().take();
         let Threads { router, registry, writer, workers } = &self.threads;
         workers.stop();
         for thread in [router, registry, writer] {

@@ -2,9 +2,10 @@
 //! message to the directory's thread.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
 use actix::prelude::*;
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use rustc_hash::FxBuildHasher;
 
 use super::workers::Worker;
@@ -50,11 +51,11 @@ impl VehicleHandles {
 
     /// All addresses, locked for reading.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, ByVehicle> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.0.read()
     }
 
     /// All addresses, locked for writing; for the directory alone.
     pub(super) fn write(&self) -> RwLockWriteGuard<'_, ByVehicle> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        self.0.write()
     }
 }

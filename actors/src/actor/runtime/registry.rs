@@ -2,10 +2,11 @@
 //! snapshot of their organization without a message.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use actix::prelude::*;
 use arc_swap::ArcSwap;
+use parking_lot::RwLock;
 
 use crate::geofence::{FenceSet, FenceTimeline};
 use crate::meters::Meters;
@@ -21,9 +22,9 @@ pub(crate) struct FenceSnapshots {
 impl FenceSnapshots {
     /// The handle of an organization; empty at first.
     pub(crate) fn of(&self, organization: OrganizationId) -> Arc<ArcSwap<FenceSet>> {
-        let known = self.snapshots.read().unwrap_or_else(PoisonError::into_inner).get(&organization).cloned();
+        let known = self.snapshots.read().get(&organization).cloned();
         known.unwrap_or_else(|| {
-            let mut snapshots = self.snapshots.write().unwrap_or_else(PoisonError::into_inner);
+            let mut snapshots = self.snapshots.write();
             let empty = || Arc::new(ArcSwap::from_pointee(FenceSet::empty()));
             Arc::clone(snapshots.entry(organization).or_insert_with(empty))
         })

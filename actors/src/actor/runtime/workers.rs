@@ -1,11 +1,12 @@
 //! The threads that vehicles live on: the core's own, and those lent to it by the server's connections. A vehicle
 //! whose fixes arrive on a lent thread lives there, so that no other thread is woken to judge them.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, ThreadId};
 
 use actix::prelude::*;
 use futures_util::future::join_all;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 use crate::model::VehicleId;
@@ -142,6 +143,6 @@ impl Workers {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Worker>> {
-        self.lent.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lent.lock()
     }
 }

@@ -1,7 +1,9 @@
 //! Fixes on which a vehicle's actor panicked. They outlive the actor, so that its successors know them.
 
 use std::cell::Cell;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::model::Fix;
 use crate::tracking;
@@ -28,7 +30,7 @@ pub(crate) struct PanicGuard<'a> {
 
 impl PoisonFixes {
     fn known(&self) -> MutexGuard<'_, Vec<(Fix, u32)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Whether there are none.

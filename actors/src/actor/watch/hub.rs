@@ -5,11 +5,12 @@
 //! `Occupancy` sends the stored state of every vehicle that has an open position.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use actix::prelude::ArbiterHandle;
+use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxBuildHasher;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
@@ -85,7 +86,7 @@ impl PositionHub {
 
     /// Locks the state; commits are announced under this lock too.
     pub(crate) fn lock(&self) -> MutexGuard<'_, HubState> {
-        self.shared.hub_state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.hub_state.lock()
     }
 
     /// Publishes the state that a vehicle judged under `ticket`, before it hands the write over.

@@ -1,9 +1,10 @@
 //! What vehicles hand to the writer. Kept beside its mailbox, so that the writer's thread is woken once per batch
 //! instead of once per write. Owns when the writer is woken; commits nothing.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use actix::prelude::*;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -183,6 +184,6 @@ impl Inbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
