@@ -5,10 +5,9 @@ use std::future::ready;
 use std::net::TcpListener;
 
 use actix_http::HttpService;
-use actix_service::{ServiceFactoryExt, fn_service, map_config};
+use actix_service::{ServiceFactoryExt, fn_factory, map_config};
 use actix_web::dev::{AppConfig, Server};
 use actix_web::{App, Error, HttpRequest, HttpResponse, web};
-use tokio::net::TcpStream;
 use tokio_util::task::TaskTracker;
 use waypost::connections::Connections;
 use waypost::socket::{self, Frame, Message, Messages, Out};
@@ -27,7 +26,7 @@ async fn main() -> std::io::Result<()> {
         let upgrade = socket::switching(application(), sockets.clone());
         let http = HttpService::build().upgrade(upgrade).finish(application());
         let connections = Connections::new(None);
-        fn_service(move |stream: TcpStream| ready(connections.admit(stream))).and_then(http)
+        fn_factory(move || ready(Ok(connections.clone()))).and_then(http)
     };
     Server::build().workers(1).listen("echo", listener, served)?.run().await
 }

@@ -4,15 +4,14 @@ use std::future::ready;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 
 use actix_server::ServerBuilder;
-use actix_service::fn_service;
-use tokio::net::TcpStream;
+use actix_service::{ServiceFactoryExt, fn_factory};
 use tokio_util::task::TaskTracker;
 use waypost_actors::model::OrganizationId;
 
 use super::error::StartError;
 use super::tune::tune;
 use crate::config::{DeviceListener, DeviceProtocol};
-use crate::connections::Connections;
+use crate::connections::{Admitted, Connections};
 use crate::context::Context;
 use crate::ingest::devices::{ListenerContext, serve, serve_datagrams};
 
@@ -80,13 +79,11 @@ pub(super) fn serve_devices(
         let (connections, sockets) = (connections.clone(), sockets.clone());
         let served = move || {
             let (connections, sockets, context) = (connections.clone(), sockets.clone(), context.clone());
-            fn_service(move |stream: TcpStream| {
-                let admitted = connections.admit(stream);
-                if let Ok((connection, ..)) = admitted {
+            fn_factory(move || ready(Ok::<_, ()>(connections.clone()))).map(
+                move |(connection, ..): Admitted| {
                     actix_rt::spawn(sockets.track_future(serve(connection, context.clone())));
-                }
-                ready(Ok::<(), std::convert::Infallible>(()))
-            })
+                },
+            )
         };
         server = server.listen(setting.protocol.as_str(), tcp, served).map_err(StartError::Run)?;
         tracing::info!(listener = %setting, "devices may report");

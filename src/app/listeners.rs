@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_http::HttpService;
-use actix_service::{ServiceFactoryExt, fn_service, map_config};
+use actix_service::{ServiceFactoryExt, fn_factory, map_config};
 use actix_web::dev::{AppConfig, Server, ServerHandle};
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer};
-use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
@@ -74,7 +73,7 @@ pub(super) fn serve(
             .upgrade(socket::switching(application(), sockets.clone()))
             .finish(application());
         let connections = connections.clone();
-        fn_service(move |stream: TcpStream| ready(connections.admit(stream))).and_then(http)
+        fn_factory(move || ready(Ok(connections.clone()))).and_then(http)
     };
     Ok(server.listen("waypost", listener, served).map_err(StartError::Run)?.run())
 }

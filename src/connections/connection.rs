@@ -66,6 +66,11 @@ impl AsyncRead for Connection {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        match self.peer.0.poll_read_ready(cx) {
+            Poll::Ready(Ok(())) => {}
+            Poll::Ready(closed) => return Poll::Ready(closed),
+            Poll::Pending => return self.poll_patience(cx).map(Err),
+        }
         let before = buffer.filled().len();
         match Pin::new(&mut self.stream).poll_read(cx, buffer) {
             Poll::Pending => self.poll_patience(cx).map(Err),

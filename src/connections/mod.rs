@@ -11,11 +11,14 @@ pub mod descriptors;
 mod peer;
 mod waiting;
 
+use std::future::{Ready, ready};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use actix_http::Protocol;
 use actix_http::error::DispatchError;
+use actix_service::Service;
 use tokio::net::TcpStream;
 
 pub use self::connection::Connection;
@@ -59,7 +62,7 @@ impl Connections {
 
     /// Admits a connection to the HTTP server. If there are as many as the process may have, another one that keeps
     /// the server waiting is closed to make room; if there is none, this one is closed.
-    pub fn admit(&self, stream: TcpStream) -> Result<Admitted, DispatchError> {
+    fn admit(&self, stream: TcpStream) -> Result<Admitted, DispatchError> {
         let (open_connection, others) = OpenConnection::of(&self.shared);
         let address = stream.peer_addr()?;
         let most = self.shared.most();
@@ -73,6 +76,21 @@ impl Connections {
         let peer = Peer::new(network(address.ip()), self.per_address, &self.shared);
         let connection = Connection::new(stream, peer, open_connection);
         Ok((connection, Protocol::Http1, Some(address)))
+    }
+}
+
+/// What the listeners hand their connections to. Not ready while too many of them are unread or about to end.
+impl Service<TcpStream> for Connections {
+    type Response = Admitted;
+    type Error = DispatchError;
+    type Future = Ready<Result<Admitted, DispatchError>>;
+
+    fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<Result<(), DispatchError>> {
+        self.shared.poll_room(cx).map(Ok)
+    }
+
+    fn call(&self, stream: TcpStream) -> Self::Future {
+        ready(self.admit(stream))
     }
 }
 

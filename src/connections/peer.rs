@@ -3,11 +3,12 @@
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use std::task::Context;
+use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::task::AtomicWaker;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use super::waiting::{Closed, Waiting};
@@ -16,15 +17,22 @@ use super::waiting::{Closed, Waiting};
 const SILENT_FOR: Duration = Duration::from_secs(30);
 /// Memory that connections which keep the server waiting may take together.
 pub(super) const WAITING_BYTES: usize = 48 << 20;
-/// Memory of a connection that keeps the server waiting, without what it has sent: the buffers and the task of the
-/// HTTP server's connection.
-pub(super) const WAITING_BYTES_EACH: usize = 9 << 10;
+/// Memory of a connection that keeps the server waiting, without what it has sent: the two buffers (8 KiB each) and
+/// the task of the HTTP server's connection.
+pub(super) const WAITING_BYTES_EACH: usize = 26 << 10;
+/// Memory of a request whose body is awaited, without the body: the tasks of its handler.
+const REQUEST_BYTES: usize = 28 << 10;
 /// What is sent waits in the connection's buffer and in that of the body, which grow by doubling.
-const BYTES_PER_SENT_BYTE: usize = 4;
+const BYTES_PER_SENT_BYTE: usize = 7;
 /// Of what a connection has sent, this much is counted at most: larger bodies take room of their own.
 const SENT_BYTES_COUNTED: usize = 256 << 10;
-/// A whole fleet may connect at once, say after a restart, before its first request has arrived.
-const _: () = assert!(WAITING_BYTES / WAITING_BYTES_EACH > 5_000);
+/// Memory of connections that were closed and have not ended yet, beyond which strangers' data is left to the system.
+pub(super) const ENDING_BYTES: usize = 4 << 20;
+/// As many bytes of a stranger are read in any case: a request with its head.
+pub(super) const READ_IN_ANY_CASE: usize = 8 << 10;
+/// Connections let in that were not read from yet: more are left to the system meanwhile. A whole fleet may connect at
+/// once, say after a restart; whoever has sent its request by then never keeps the server waiting.
+pub(super) const MOST_UNREAD: usize = 64;
 /// Pause between two log lines about connections closed for want of room.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 
@@ -38,6 +46,10 @@ pub(super) struct Shared {
     limit: fn() -> usize,
     open: AtomicUsize,
     waiting: Mutex<Waiting<Arc<Peer>>>,
+    /// Connections that were not read from yet.
+    unread: AtomicUsize,
+    /// Tasks to be woken once there is room again.
+    held_back: Mutex<Vec<Waker>>,
     silent_until: AtomicU64,
 }
 
@@ -56,6 +68,8 @@ pub struct Peer {
     sent_bytes: AtomicUsize,
     /// A [`Stage`].
     stage: AtomicU8,
+    /// Whether nobody tried to read from it yet.
+    is_unread: AtomicBool,
     /// Whether one of its requests had a valid credential.
     is_known: AtomicBool,
     moved_at: AtomicU64,
@@ -102,6 +116,8 @@ impl Shared {
             limit,
             open: AtomicUsize::new(0),
             waiting: Mutex::new(Waiting::new(waiting_bytes)),
+            unread: AtomicUsize::new(0),
+            held_back: Mutex::default(),
             silent_until: AtomicU64::new(0),
         }
     }
@@ -111,8 +127,8 @@ impl Shared {
         (self.limit)().saturating_sub(self.not_for_connections)
     }
 
-    fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting<Arc<Peer>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn waiting(&self) -> MutexGuard<'_, Waiting<Arc<Peer>>> {
+        self.waiting.lock()
     }
 
     /// Notes that a peer keeps the server waiting. If too many strangers of its address do, or all together take too
@@ -125,7 +141,8 @@ impl Shared {
             (waiting.add_known(Arc::clone(peer)), Vec::new())
         } else {
             let sent_bytes = peer.sent_bytes.load(Ordering::Relaxed).min(SENT_BYTES_COUNTED);
-            let bytes = WAITING_BYTES_EACH + BYTES_PER_SENT_BYTE * sent_bytes;
+            let of_request = if peer.is(Stage::Awaited) { REQUEST_BYTES } else { 0 };
+            let bytes = WAITING_BYTES_EACH + of_request + BYTES_PER_SENT_BYTE * sent_bytes;
             waiting.add_stranger(Arc::clone(peer), (peer.address, peer.per_address), bytes)
         };
         peer.place.store(place, Ordering::Relaxed);
@@ -148,6 +165,29 @@ impl Shared {
         let place = peer.place.swap(0, Ordering::Relaxed);
         if place != 0 {
             self.waiting().remove(place);
+            self.wake_held_back();
+        }
+    }
+
+    /// Ready while little is let in and not read from yet, and little closed and not ended yet. Both last for moments
+    /// only, but a burst of connections would otherwise take memory before any of them is polled.
+    pub(super) fn poll_room(&self, cx: &Context<'_>) -> Poll<()> {
+        if self.has_room() {
+            return Poll::Ready(());
+        }
+        self.held_back.lock().push(cx.waker().clone());
+        // Whoever made room in between found nobody to wake.
+        if self.has_room() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn has_room(&self) -> bool {
+        self.unread.load(Ordering::SeqCst) < MOST_UNREAD && self.waiting().ending_bytes() <= ENDING_BYTES
+    }
+
+    fn wake_held_back(&self) {
+        if !self.held_back.lock().is_empty() && self.has_room() {
+            let woken = std::mem::take(&mut *self.held_back.lock());
+            woken.into_iter().for_each(Waker::wake);
         }
     }
 
@@ -183,6 +223,7 @@ impl Shared {
 
 impl Peer {
     pub(super) fn new(address: IpAddr, per_address: Option<usize>, connections: &Arc<Shared>) -> Arc<Self> {
+        connections.unread.fetch_add(1, Ordering::SeqCst);
         Arc::new(Self {
             address,
             per_address,
@@ -191,6 +232,7 @@ impl Peer {
             is_counted: AtomicBool::new(false),
             sent_bytes: AtomicUsize::new(0),
             stage: AtomicU8::new(Stage::BetweenRequests as u8),
+            is_unread: AtomicBool::new(true),
             is_known: AtomicBool::new(false),
             moved_at: AtomicU64::new(now()),
             is_closed: AtomicBool::new(false),
@@ -220,6 +262,27 @@ impl Peer {
         self.moved_at.store(now(), Ordering::Relaxed);
     }
 
+    /// To be asked before reading: pending while a stranger's data has to wait for room, and an error once it was
+    /// chosen to make room.
+    pub(super) fn poll_read_ready(self: &Arc<Self>, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        self.no_longer_unread();
+        if self.is_closed.load(Ordering::Acquire) {
+            return Poll::Ready(Err(closed_to_make_room()));
+        }
+        let is_large = self.sent_bytes.load(Ordering::Relaxed) > READ_IN_ANY_CASE;
+        if is_large && self.is_counted.load(Ordering::Relaxed) {
+            return self.connections.poll_room(cx).map(Ok);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn no_longer_unread(&self) {
+        if self.is_unread.swap(false, Ordering::Relaxed) {
+            self.connections.unread.fetch_sub(1, Ordering::SeqCst);
+            self.connections.wake_held_back();
+        }
+    }
+
     /// Notes that so many bytes were received.
     pub(super) fn sent(&self, bytes: usize) {
         self.connections.sent(self, bytes);
@@ -230,7 +293,7 @@ impl Peer {
     pub(super) fn patience(self: &Arc<Self>, cx: &Context<'_>) -> io::Result<Option<Instant>> {
         self.waker.register(cx.waker());
         if self.is_closed.load(Ordering::Acquire) {
-            return Err(io::Error::new(ErrorKind::ConnectionAborted, "closed to make room"));
+            return Err(closed_to_make_room());
         }
         if self.is(Stage::Handled) {
             return Ok(None);
@@ -268,6 +331,10 @@ impl Peer {
     }
 }
 
+fn closed_to_make_room() -> io::Error {
+    io::Error::new(ErrorKind::ConnectionAborted, "closed to make room")
+}
+
 impl Drop for Handled {
     fn drop(&mut self) {
         self.peer.set_stage(self.before);
@@ -289,6 +356,7 @@ impl Drop for OpenConnection {
 
 impl Drop for Listed {
     fn drop(&mut self) {
+        self.0.no_longer_unread();
         self.0.connections.go_on(&self.0);
     }
 }

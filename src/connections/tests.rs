@@ -1,12 +1,14 @@
 //! Which connections the listener keeps, and which it closes to make room.
 
+use std::future::poll_fn;
 use std::io::ErrorKind;
+use std::pin::pin;
 
 use futures_util::FutureExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::peer::WAITING_BYTES_EACH;
+use super::peer::{ENDING_BYTES, MOST_UNREAD, READ_IN_ANY_CASE, WAITING_BYTES_EACH};
 use super::*;
 
 /// A connection that was let in, and its client.
@@ -101,10 +103,70 @@ fn beyond_their_memory_strangers_of_any_address_are_closed_and_nobody_who_is_kno
         let seen: Vec<_> = held.iter_mut().map(looked_at).collect();
         assert_eq!(seen, [None; 5], "there is room for two strangers, and whoever is known takes none");
         // The newest sends more than there is room for: the one that has waited longest goes.
-        clients[4].write_all(&[b'x'; 26]).await.unwrap();
-        held[4].read_exact(&mut [0; 26]).await.unwrap();
+        clients[4].write_all(&[b'x'; 15]).await.unwrap();
+        held[4].read_exact(&mut [0; 15]).await.unwrap();
         let seen: Vec<_> = held.iter_mut().map(looked_at).collect();
         assert_eq!(seen, [None, None, None, Some(ErrorKind::ConnectionAborted), None]);
+    });
+}
+
+/// Whether the listener takes another connection now.
+fn is_ready(connections: &Connections) -> bool {
+    poll_fn(|cx| Service::poll_ready(connections, cx)).now_or_never().is_some()
+}
+
+#[test]
+fn a_burst_of_connections_is_left_to_the_system_until_those_before_it_were_read_from() {
+    actix_rt::System::new().block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let connections = Connections::limited(None, 10, || 1_000);
+        let (mut held, mut clients) = (Vec::new(), Vec::new());
+        while is_ready(&connections) {
+            let (connection, client) = connected(&connections, &listener).await;
+            held.push(connection.unwrap());
+            clients.push(client);
+        }
+        assert_eq!(held.len(), MOST_UNREAD);
+        let mut next = pin!(poll_fn(|cx| Service::poll_ready(&connections, cx)));
+        assert!(next.as_mut().now_or_never().is_none());
+        assert_eq!(looked_at(&mut held[0]), None);
+        // Woken, not asked again by chance.
+        next.await.unwrap();
+        let (_unread, _client) = connected(&connections, &listener).await;
+        assert!(!is_ready(&connections));
+        held.pop();
+        assert!(is_ready(&connections), "whoever ends is not unread any more");
+    });
+}
+
+#[test]
+fn closed_strangers_take_memory_until_they_have_ended() {
+    actix_rt::System::new().block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        // Room for the newest alone: each closes the one before.
+        let shared = Shared::new(10, || 1_000, WAITING_BYTES_EACH);
+        let connections = Connections { shared: Arc::new(shared), per_address: None };
+        let (mut held, mut clients) = (Vec::new(), Vec::new());
+        while is_ready(&connections) {
+            let (connection, client) = connected(&connections, &listener).await;
+            let mut connection = connection.unwrap();
+            assert_eq!(looked_at(&mut connection), None);
+            held.push(connection);
+            clients.push(client);
+        }
+        assert_eq!(held.len(), ENDING_BYTES / WAITING_BYTES_EACH + 2);
+        // A small request is read even so, and whoever was closed ends though there is more to read. The rest of what strangers
+        // send is left to the system too.
+        let newest = held.len() - 1;
+        clients[0].write_all(b"x").await.unwrap();
+        clients[newest].write_all(&[b'x'; READ_IN_ANY_CASE + 1]).await.unwrap();
+        held[newest].read_exact(&mut [0; READ_IN_ANY_CASE + 1]).await.unwrap();
+        clients[newest].write_all(b"y").await.unwrap();
+        assert_eq!(looked_at(&mut held[newest]), None);
+        assert_eq!(looked_at(&mut held[0]), Some(ErrorKind::ConnectionAborted));
+        held.remove(0);
+        assert!(is_ready(&connections));
+        assert_eq!(held[newest - 1].read_u8().await.unwrap(), b'y');
     });
 }
 

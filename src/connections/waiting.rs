@@ -2,6 +2,7 @@
 //!
 //! Strangers are counted by their address and, by what they take of memory, together. Whoever is known (it came with a
 //! credential in force, and is between two requests) is not counted, and is closed only where no stranger is left.
+//! Whoever is closed takes its memory until its task has ended.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -20,6 +21,9 @@ pub(super) struct Waiting<P> {
     bytes: usize,
     /// As much as they may take.
     most_bytes: usize,
+    /// Strangers that were closed and have not ended yet, with the memory they take.
+    ending: HashMap<u64, usize>,
+    ending_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -41,8 +45,8 @@ pub(super) enum Closed<P> {
 impl<P> Waiting<P> {
     /// Nobody waits; strangers may take this much memory together.
     pub(super) fn new(most_bytes: usize) -> Self {
-        let (strangers, known, of_address) = Default::default();
-        Self { last: 0, strangers, known, of_address, bytes: 0, most_bytes }
+        let (strangers, known, of_address, ending) = Default::default();
+        Self { last: 0, strangers, known, of_address, bytes: 0, most_bytes, ending, ending_bytes: 0 }
     }
 
     /// Adds somebody who is known, and returns the place.
@@ -61,7 +65,7 @@ impl<P> Waiting<P> {
         of_address.insert(self.last);
         let is_one_too_many = address.1.is_some_and(|most| of_address.len() > most);
         let oldest = is_one_too_many.then(|| of_address.first().copied()).flatten();
-        let closed = oldest.and_then(|place| self.remove(place)).map(Closed::OfAddress);
+        let closed = oldest.and_then(|place| self.close(place)).map(Closed::OfAddress);
         (self.last, closed.into_iter().chain(self.beyond_memory()).collect())
     }
 
@@ -74,10 +78,30 @@ impl<P> Waiting<P> {
         self.beyond_memory()
     }
 
-    /// Removes whoever is at this place.
+    /// Removes whoever is at this place, or was until it was closed.
     pub(super) fn remove(&mut self, place: u64) -> Option<P> {
+        self.ending_bytes -= self.ending.remove(&place).unwrap_or(0);
+        self.take(place).map(|(peer, _)| peer)
+    }
+
+    /// Memory of those that were closed and have not ended yet.
+    pub(super) const fn ending_bytes(&self) -> usize {
+        self.ending_bytes
+    }
+
+    /// Takes out whoever is at this place, to be closed.
+    fn close(&mut self, place: u64) -> Option<P> {
+        let (peer, bytes) = self.take(place)?;
+        self.ending_bytes += bytes;
+        if bytes > 0 {
+            self.ending.insert(place, bytes);
+        }
+        Some(peer)
+    }
+
+    fn take(&mut self, place: u64) -> Option<(P, usize)> {
         let Some(Stranger { peer, address, bytes }) = self.strangers.remove(&place) else {
-            return self.known.remove(&place);
+            return self.known.remove(&place).map(|peer| (peer, 0));
         };
         self.bytes -= bytes;
         if let Some(of_address) = self.of_address.get_mut(&address) {
@@ -86,13 +110,13 @@ impl<P> Waiting<P> {
                 self.of_address.remove(&address);
             }
         }
-        Some(peer)
+        Some((peer, bytes))
     }
 
     /// Removes the unauthenticated peer that has waited longest, else the authenticated one.
     pub(super) fn make_room(&mut self) -> Option<P> {
         let longest = self.strangers.keys().next().or_else(|| self.known.keys().next()).copied()?;
-        self.remove(longest)
+        self.close(longest)
     }
 
     fn beyond_memory(&mut self) -> Vec<Closed<P>> {
