@@ -23,7 +23,7 @@ use mimalloc::MiMalloc;
 
 use floor::{FanOutOptions, FloorOptions};
 use systems::server::ServerOptions;
-use workloads::{contests, edits, fan_out, idle, latency, restart, soak};
+use workloads::{contests, edits, fan_out, growth, idle, latency, restart, soak};
 
 /// The server's, which `server` runs.
 #[global_allocator]
@@ -61,6 +61,8 @@ enum Command {
     W9(edits::Options),
     /// A moderate load for a long time.
     W10(soak::Options),
+    /// Lists, acknowledgements and a start with a year of history.
+    W11(growth::Options),
     /// The computation alone, for counting its instructions (.ci/instructions).
     Compute(compute::Options),
     /// A server under test; for this program itself.
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         Command::W8(options) => restart::w8(&options),
         Command::W9(options) => edits::w9(&options),
         Command::W10(options) => soak::w10(&options),
+        Command::W11(options) => growth::w11(&options),
         Command::Compute(options) => compute::compute(&options),
         Command::Server(options) => actix_rt::System::new().block_on(systems::server::serve(options)),
         Command::Floor(options) => floor::floor(options),

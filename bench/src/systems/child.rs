@@ -19,6 +19,9 @@ pub(crate) struct Ready {
     pub(crate) trackers: Vec<String>,
     /// The vehicles' ids.
     pub(crate) vehicles: Vec<String>,
+    /// The drivers' ids, if there is a history; the last one has no vehicle.
+    #[serde(default)]
+    pub(crate) drivers: Vec<String>,
     /// The fences' ids.
     pub(crate) fences: Vec<String>,
     /// The organization that owns all of it.

@@ -5,6 +5,7 @@ mod acks;
 mod child;
 mod feed;
 mod floor;
+mod history;
 mod items;
 pub(crate) mod null_store;
 mod prepare;
@@ -16,6 +17,7 @@ mod waypost;
 
 pub(crate) use child::{Child, Ready, server_loop};
 pub(crate) use floor::open_floor;
+pub(crate) use history::History;
 #[cfg(test)]
 pub(crate) use items::encoder;
 pub(crate) use items::frame_text;

@@ -9,10 +9,11 @@ use waypost::auth::{Caller, Peer};
 use waypost::context::Context;
 use waypost::mail::Mailbox;
 use waypost::ops::scoped::Scoped;
-use waypost::ops::{geofence_import, organizations, system_users, vehicles};
+use waypost::ops::{assignments, drivers, geofence_import, organizations, system_users, vehicles};
 use waypost_actors::model::OrganizationId;
 
 use super::child::Ready;
+use super::history::FUEL_EVERY;
 use crate::world::{Outline, World, make_fences};
 
 pub(crate) const EMAIL: &str = "bench@example.com";
@@ -29,6 +30,8 @@ pub(super) struct Prepare<'a> {
     pub(super) context: &'a Context,
     pub(super) world: &'a World,
     pub(super) mailbox: &'a Mailbox,
+    /// Whether a history follows: with tanks and drivers.
+    pub(super) has_past: bool,
 }
 
 impl Prepare<'_> {
@@ -65,17 +68,37 @@ impl Prepare<'_> {
         let fences = self.make_fences(&by).await?;
         let mut ready = Ready { fences, organization: organization.to_string(), ..Ready::default() };
         for number in 0..self.world.vehicles {
-            let body = json!({
+            let mut body = json!({
                 "name": format!("v{number}"),
                 "category": "bus",
                 "tracking": { "maxSpeedKmh": null, "maxAccuracyMeters": null },
                 "tracker": { "uniqueId": format!("v{number}") },
             });
+            if self.has_past && number.is_multiple_of(FUEL_EVERY) {
+                body["fuel"] = json!({ "kind": "diesel", "tankCapacityLiters": 400 });
+            }
             let made = vehicles::create_vehicle(self.context, &by, body.into()).await?;
             ready.vehicles.push(made.vehicle.id.to_string());
             ready.trackers.push(made.tracker.context("the vehicle has no tracker")?.token);
         }
+        if self.has_past {
+            self.make_drivers(&by, &mut ready).await?;
+        }
         Ok(ready)
+    }
+
+    /// One for every second vehicle, assigned to it from now on, and one without a vehicle.
+    async fn make_drivers(&self, by: &Scoped, ready: &mut Ready) -> Result<()> {
+        for number in 0..=ready.vehicles.len() / 2 {
+            let body = json!({ "firstName": "Driver", "lastName": format!("d{number}") });
+            let driver = drivers::create_driver(self.context, by, body.into()).await?.driver.id;
+            ready.drivers.push(driver.to_string());
+            if let Some(vehicle) = ready.vehicles.get(2 * number + 1) {
+                let body = json!({ "vehicleId": vehicle });
+                assignments::assign_vehicle(self.context, by, driver, body.into()).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn make_program(&self, caller: &Caller, organization: OrganizationId) -> Result<()> {

@@ -8,19 +8,22 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use tokio::sync::oneshot;
 use waypost::app::Application;
-use waypost::clock::Clock;
 use waypost::config::{AdminListen, Secret, Settings};
 use waypost::mail::{Mailbox, Transport};
 use waypost::telemetry;
 
 use super::Store;
 use super::child::{say_ready, wait_for_parent};
+use super::history::{History, SetBack};
 use super::null_store::NullStore;
 use super::prepare::{EMAIL, PASSWORD, Prepare};
 use crate::world::World;
 
 /// Pings and heartbeats would be answered by a loader that does nothing else.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
+
+/// Says, in the data directory, that the history is written.
+const FILLED: &str = "bench-filled";
 
 /// What the server under test is started with.
 #[derive(Clone, Debug, Args)]
@@ -36,6 +39,8 @@ pub(crate) struct ServerOptions {
     /// Its data, to be there again at the next start
     #[arg(long)]
     data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    history: History,
     /// Vehicles that nobody hears of, with the null store
     #[arg(long, default_value_t = 0)]
     idle_vehicles: u32,
@@ -52,10 +57,15 @@ pub(crate) async fn serve(options: ServerOptions) -> Result<()> {
     let settings = settings(&options, data_dir.clone());
     telemetry::start(&settings)?;
     let mailbox = Mailbox::default();
+    let (set_back, history) = (SetBack::default(), options.history);
+    let is_filled = data_dir.join(FILLED).exists();
+    if !is_filled {
+        history.begin(&set_back);
+    }
     let (is_null, idle_vehicles) = (options.store == Store::Null, options.idle_vehicles);
     let application = Application::build_on(
         settings,
-        Clock::system(),
+        set_back.clock(),
         Some(Transport::Memory(mailbox.clone())),
         move |track| {
             if is_null { Arc::new(NullStore::new(track, idle_vehicles)) } else { track }
@@ -67,8 +77,15 @@ pub(crate) async fn serve(options: ServerOptions) -> Result<()> {
     let running = actix_rt::spawn(application.run(async {
         asked.await.ok();
     }));
-    let prepare = Prepare { context: &context, world: &options.world, mailbox: &mailbox };
-    let ready = prepare.ready(&data_dir, &address.to_string()).await?;
+    let has_past = history.history_days > 0;
+    let prepare = Prepare { context: &context, world: &options.world, mailbox: &mailbox, has_past };
+    let mut ready = prepare.ready(&data_dir, &address.to_string()).await?;
+    if !is_filled && history.history_days > 0 {
+        history.fill(&context, &ready, &options.world, &set_back).await?;
+        std::fs::write(data_dir.join(FILLED), "")?;
+        // The tokens are of the first day.
+        ready = prepare.ready(&data_dir, &address.to_string()).await?;
+    }
     say_ready(&ready)?;
     drop(ready);
     tokio::task::spawn_blocking(wait_for_parent).await?;

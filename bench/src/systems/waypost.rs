@@ -12,6 +12,7 @@ use waypost_test_support::PrivatePostgres;
 use super::acks::{AckEar, AnswerEar};
 use super::child::Child;
 use super::feed::FeedEar;
+use super::history::History;
 use super::items::encoder;
 use super::session::{Opening, Processes, Session, wait_until};
 use super::{Packing, Store};
@@ -46,12 +47,20 @@ pub(crate) struct WaypostOptions {
     pub(crate) packing: Packing,
     pub(crate) data_dir: Option<PathBuf>,
     pub(crate) idle_vehicles: u32,
+    pub(crate) history: History,
 }
 
 impl WaypostOptions {
-    /// Without a directory of its own and without idle vehicles.
+    /// Without a directory of its own, without idle vehicles, and without a past.
     pub(crate) fn new(world: &World, store: Store, packing: Packing) -> Self {
-        Self { world: world.clone(), store, packing, data_dir: None, idle_vehicles: 0 }
+        Self {
+            world: world.clone(),
+            store,
+            packing,
+            data_dir: None,
+            idle_vehicles: 0,
+            history: History::default(),
+        }
     }
 }
 
@@ -99,6 +108,8 @@ impl Waypost {
         arguments.extend(world_arguments(&options.world));
         arguments.push(format!("--store={}", format!("{:?}", options.store).to_lowercase()));
         arguments.push(format!("--idle-vehicles={}", options.idle_vehicles));
+        arguments.push(format!("--history-days={}", options.history.history_days));
+        arguments.push(format!("--fixes-a-day={}", options.history.fixes_a_day));
         if let Some(directory) = &options.data_dir {
             arguments.push(format!("--data-dir={}", directory.display()));
         }

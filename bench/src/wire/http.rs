@@ -7,6 +7,11 @@ pub(crate) fn get(host: &str, path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n")
 }
 
+/// A request without a body, with an access token.
+pub(crate) fn get_as(host: &str, path: &str, token: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n")
+}
+
 /// A request with a body.
 pub(crate) fn post(host: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
     let mut text = format!("POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {}\r\n", body.len());

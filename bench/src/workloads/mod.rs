@@ -3,6 +3,7 @@
 pub(crate) mod contests;
 pub(crate) mod edits;
 pub(crate) mod fan_out;
+pub(crate) mod growth;
 pub(crate) mod idle;
 pub(crate) mod latency;
 pub(crate) mod restart;
