@@ -270,7 +270,8 @@ fn acks(ready: &Ready, seconds: u64) -> Result<Quantiles> {
         });
         let headers = [("Authorization", &*format!("Bearer {token}")), ("Content-Type", "application/json")];
         let begun = Instant::now();
-        let request = http::post(&ready.address, "/v1/positions", &headers, &fix.to_string());
+        let request =
+            http::post(&ready.address, "/v1/positions", &headers, &json!({ "items": [fix] }).to_string());
         let (status, body) = ask(&ready.address, &request)?;
         if status != 200 {
             bail!("a report was answered {status}: {}", String::from_utf8_lossy(&body));
