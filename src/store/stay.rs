@@ -50,16 +50,27 @@ pub(super) fn lasted(stmt: Stmt<'_>, seconds: f64, engine: Engine) -> Stmt<'_> {
     stmt.push(" and v.exited_at is not null and ").push(duration(engine)).push(" >= ").push_bind(seconds)
 }
 
-const SELECT: &str = "select v.id, v.vehicle_id, v.geofence_id, v.entered_at, v.exited_at from visit v \
-    where v.organization_id = ";
+const COLUMNS: &str = "select v.id, v.vehicle_id, v.geofence_id, v.entered_at, v.exited_at from ";
+const OF_ORGANIZATION: &str = " where v.organization_id = ";
 
 fn select<'c>(stmt: Stmt<'c>, scope: &OrgScope) -> Stmt<'c> {
-    stmt.push(SELECT).push_bind(Uuid::from(scope.organization_id()))
+    stmt.push(COLUMNS).push("visit v").push(OF_ORGANIZATION).push_bind(Uuid::from(scope.organization_id()))
 }
 
 /// Adds a query: an organization's stays that go on. `narrow` adds conditions on `v`.
-pub(super) fn open<'c>(stmt: Stmt<'c>, scope: &OrgScope, narrow: impl Fn(Stmt<'c>) -> Stmt<'c>) -> Stmt<'c> {
-    narrow(select(stmt, scope).push(" and v.exited_at is null"))
+pub(super) fn open<'c>(
+    stmt: Stmt<'c>,
+    scope: &OrgScope,
+    engine: Engine,
+    narrow: impl Fn(Stmt<'c>) -> Stmt<'c>,
+) -> Stmt<'c> {
+    // Few go on; without statistics, SQLite would take all stays of a geofence instead.
+    let from = match engine {
+        Engine::Postgres => "visit v",
+        Engine::Sqlite => "visit v indexed by visit_open_idx",
+    };
+    let stmt = stmt.push(COLUMNS).push(from).push(OF_ORGANIZATION);
+    narrow(stmt.push_bind(Uuid::from(scope.organization_id())).push(" and v.exited_at is null"))
 }
 
 /// Adds a query: an organization's stays that went on at an instant. `narrow` adds conditions on `v`.
@@ -70,7 +81,8 @@ pub(super) fn going_on_at<'c>(
     engine: Engine,
     narrow: impl Fn(Stmt<'c>) -> Stmt<'c>,
 ) -> Stmt<'c> {
-    let stmt = open(stmt, scope, |stmt| narrow(stmt.push(" and v.entered_at <= ").push_bind(Time(at))));
+    let stmt =
+        open(stmt, scope, engine, |stmt| narrow(stmt.push(" and v.entered_at <= ").push_bind(Time(at))));
     let reaches = CLASSES.iter().map(Some).chain([None]);
     reaches.enumerate().fold(stmt, |stmt, (number, reach)| {
         let mut stmt = select(stmt.push(" union all "), scope).push(class(engine)).push_bind(number as i64);

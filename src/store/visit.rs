@@ -209,10 +209,10 @@ fn begun<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &VisitFilter, way: Way, e
             stmt.push(COLUMNS).push(" from visit v join records e on e.id = v.entry_event_id").push(JOINED)
         }
         Way::Through(at) => stay::going_on_at(all(stmt), scope, just_before(at), engine, of),
-        Way::Open => stay::open(all(stmt), scope, of),
+        Way::Open => stay::open(all(stmt), scope, engine, of),
         Way::Long(seconds, most) => {
             let long = stay::long(all(stmt), scope, (seconds, most), engine, of);
-            stay::open(long.push(" union all "), scope, of)
+            stay::open(long.push(" union all "), scope, engine, of)
         }
         Way::Driven => {
             let from = " from records e cross join visit v";
