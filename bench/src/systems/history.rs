@@ -225,10 +225,16 @@ impl Trip {
             () => {
                 let along =
                     f64::from((self.vehicle * 37 + self.day * 11 + self.number * 5) % 1_000) / 1_000.0;
-                return Place::new(SOUTH - 8.0 + along / 10.0, WEST + along * WIDTH);
+                return rounded(SOUTH - 8.0 + along / 10.0, WEST + along * WIDTH);
             }
         };
         let middle = fences[fence as usize].middle();
-        Place::new(middle.y, middle.x)
+        rounded(middle.y, middle.x)
     }
+}
+
+/// Seven decimals, as devices have it.
+fn rounded(latitude: f64, longitude: f64) -> Place {
+    let round = |degrees: f64| (degrees * 1e7).round() / 1e7;
+    Place::new(round(latitude), round(longitude))
 }
