@@ -123,7 +123,7 @@ impl TryFrom<Row> for Visit {
 
 /// A visit.
 pub async fn find(db: &Db, scope: &OrgScope, id: VisitId) -> Result<Option<Visit>> {
-    let stmt = begun(db.read().sql(""), scope, &VisitFilter::default(), Way::Time, db.engine());
+    let stmt = begun(db.read().sql(""), scope, Way::Time);
     let row: Option<Row> = stmt.push(" and v.id = ").push_bind(id.0).optional().await?;
     row.map(Visit::try_from).transpose()
 }
@@ -146,6 +146,11 @@ enum Way {
 }
 
 impl Way {
+    /// Whether it finds all stays first, and then their order.
+    const fn finds_all(self) -> bool {
+        matches!(self, Self::Through(_) | Self::Open | Self::Long(..))
+    }
+
     /// The columns of the order, none of which another index gives.
     const fn order(self) -> (&'static str, &'static str) {
         match self {
@@ -166,18 +171,24 @@ pub async fn list(
     limit: i64,
     now: Timestamp,
 ) -> Result<Vec<Visit>> {
-    let mut found = Vec::new();
+    let mut visits = Vec::new();
     for way in ways(db, scope, filter, order).await? {
-        let stmt = begun(db.lists().sql(""), scope, filter, way, db.engine());
-        let stmt = narrowed(stmt, filter, now, db);
-        let stmt = ordered(stmt, way, order, after).push_bind(limit - found.len() as i64);
+        let rest = limit - visits.len() as i64;
+        let mut stmt = found(db.lists().sql(""), scope, filter, way, db.engine());
+        // What goes on may be thousands: only those of the page are joined with their records.
+        if way.finds_all() && filter.driver_ids.is_empty() {
+            stmt = narrowed(stmt.push(" where true"), filter, now, db);
+            stmt = ordered(stmt, ("v.entered_at", "v.id"), order, after).push_bind(rest);
+        }
+        let stmt = narrowed(begun(stmt, scope, way), filter, now, db);
+        let stmt = ordered(stmt, way.order(), order, after).push_bind(rest);
         let rows: Vec<Row> = stmt.all().await?;
-        found.extend(rows.into_iter().map(Visit::try_from).collect::<Result<Vec<_>>>()?);
-        if found.len() as i64 == limit {
+        visits.extend(rows.into_iter().map(Visit::try_from).collect::<Result<Vec<_>>>()?);
+        if visits.len() as i64 == limit {
             break;
         }
     }
-    Ok(found)
+    Ok(visits)
 }
 
 /// The ways whose visits, one after the other, are the list.
@@ -200,33 +211,38 @@ async fn ways(db: &Db, scope: &OrgScope, filter: &VisitFilter, order: VisitOrder
     })
 }
 
-/// The beginning of the statement, up to conditions on `v` and `e`.
-fn begun<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &VisitFilter, way: Way, engine: Engine) -> Stmt<'c> {
+/// The first words of the statement: where the stays of a way that finds all of them come from.
+fn found<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &VisitFilter, way: Way, engine: Engine) -> Stmt<'c> {
     let of = |stmt| of_which(stmt, filter);
     let all = |stmt: Stmt<'c>| stmt.push("with found as materialized (");
     let stmt = match way {
-        Way::Time | Way::Since(_) => {
-            stmt.push(COLUMNS).push(" from visit v join records e on e.id = v.entry_event_id").push(JOINED)
-        }
         Way::Through(at) => stay::going_on_at(all(stmt), scope, just_before(at), engine, of),
         Way::Open => stay::open(all(stmt), scope, engine, of),
         Way::Long(seconds, most) => {
             let long = stay::long(all(stmt), scope, (seconds, most), engine, of);
             stay::open(long.push(" union all "), scope, engine, of)
         }
+        Way::Time | Way::Since(_) | Way::Driven => return stmt,
+    };
+    stmt.push("), page as materialized (select v.id, v.entered_at from found v")
+}
+
+/// The statement up to conditions on `v` and `e`, behind what [`found`] says.
+fn begun<'c>(stmt: Stmt<'c>, scope: &OrgScope, way: Way) -> Stmt<'c> {
+    let stmt = match way {
+        Way::Time | Way::Since(_) => {
+            stmt.push(COLUMNS).push(" from visit v join records e on e.id = v.entry_event_id").push(JOINED)
+        }
+        Way::Through(_) | Way::Open | Way::Long(..) => {
+            let from = " from page f cross join visit v cross join records e";
+            let of = "v.id = f.id and e.id = v.entry_event_id and ";
+            stmt.push(") ").push(COLUMNS).push(from).push(JOINED).push(of)
+        }
         Way::Driven => {
             let from = " from records e cross join visit v";
             let of = "v.id = e.visit_id and v.entry_event_id = e.id and e.kind = 'entry' and ";
             stmt.push(COLUMNS).push(from).push(JOINED).push(of)
         }
-    };
-    let stmt = match way {
-        Way::Through(_) | Way::Open | Way::Long(..) => {
-            let from = " from found f cross join visit v cross join records e";
-            let of = "v.id = f.id and e.id = v.entry_event_id and ";
-            stmt.push(") ").push(COLUMNS).push(from).push(JOINED).push(of)
-        }
-        _ => stmt,
     };
     let whose = if way == Way::Driven { "e.organization_id = " } else { "v.organization_id = " };
     let stmt = stmt.push(whose).push_bind(Uuid::from(scope.organization_id()));
@@ -236,8 +252,13 @@ fn begun<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &VisitFilter, way: Way, e
     }
 }
 
-fn ordered(stmt: Stmt<'_>, way: Way, order: VisitOrder, after: Option<(Timestamp, Uuid)>) -> Stmt<'_> {
-    let ((at, id), is_newest_first) = (way.order(), order == VisitOrder::NewestFirst);
+fn ordered<'c>(
+    stmt: Stmt<'c>,
+    (at, id): (&'static str, &'static str),
+    order: VisitOrder,
+    after: Option<(Timestamp, Uuid)>,
+) -> Stmt<'c> {
+    let is_newest_first = order == VisitOrder::NewestFirst;
     let mut stmt = stmt;
     if let Some((place, visit)) = after {
         stmt = stmt.push(" and (").push(at).push(", ").push(id);
