@@ -1,4 +1,5 @@
 # The server alone: docker build -t waypost . && docker run -p 8080:8080 -v waypost:/var/lib/waypost waypost
+# Linted on every change, and not run by any check: none has a container engine.
 
 # Has a C compiler, for SQLite and ring.
 FROM rust:1.95-bookworm AS build

@@ -30,6 +30,7 @@ mod poison;
 mod proxy;
 mod raw_data;
 mod receiver;
+mod released;
 mod resume;
 mod retention;
 #[expect(dead_code, reason = "the server detects here")]

@@ -82,6 +82,30 @@ async fn what_stands_behind_a_refused_write_comes_again() {
     world.end().await;
 }
 
+/// What waits for numbers gets them before the transaction, and keeps them if that is refused.
+#[actix_rt::test]
+async fn what_was_numbered_before_a_refused_write_counts() {
+    let world = World::with(2, quick()).await;
+    eventually("changes were looked for", || world.store.numberings() == 1).await;
+    let fixes = crossings(9);
+    world.store.poison(Some(vec![fixes[0]]));
+    world.store.hold();
+    let held = world.live.reporter().report(vehicle(2), vec![fix(0.0, OUTSIDE)]).await.unwrap();
+    eventually("a commit began", || world.store.commits() == 1).await;
+    let mut reporter = world.live.reporter();
+    let refused = within(reporter.report(vehicle(1), vec![fixes[0]])).await.unwrap();
+    world.store.change(3);
+    world.live.number_changes();
+    world.store.release();
+    within(held.outcome()).await.unwrap();
+    assert_eq!(within(refused.outcome()).await.unwrap().refused.len(), 1);
+    let next = within(reporter.report(vehicle(1), fixes[1..].to_vec())).await.unwrap();
+    assert_eq!(within(next.outcome()).await.unwrap().counts, stored(8));
+    assert_eq!(world.store.numberings(), 2);
+    assert!(!world.store.events().is_empty() && world.live.is_available());
+    world.end().await;
+}
+
 #[actix_rt::test]
 async fn poison_among_many_reports_loses_and_doubles_nothing_else() {
     let world = World::with(4, LiveConfig { max_batch_rows: 12, ..quick() }).await;

@@ -1,7 +1,8 @@
 //! What the store in memory answers the core, and how it fails.
 
 use futures_util::future::BoxFuture;
-use waypost_actors::model::{Change, GeofenceId, VehicleId};
+use uuid::Uuid;
+use waypost_actors::model::{Change, ChangeKind, ChangedResource, GeofenceId, Timestamp, VehicleId};
 use waypost_actors::ports::{Batch, Committed, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore};
 use waypost_actors::tracking::Record;
 
@@ -95,7 +96,19 @@ impl TrackStore for Store {
     }
 
     fn number_changes(&self) -> BoxFuture<'_, Result<Vec<Change>, StoreError>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
+        let mut books = self.books();
+        let first = books.next_sequence();
+        let numbers = first..first + std::mem::take(&mut books.waiting_changes) as i64;
+        books.changes.extend(numbers.clone());
+        let change = |sequence| Change {
+            sequence,
+            organization_id: None,
+            resource: ChangedResource::Vehicle,
+            resource_id: Uuid::nil(),
+            kind: ChangeKind::Updated,
+            changed_at: Timestamp::from_micros(0),
+        };
+        Box::pin(std::future::ready(Ok(numbers.map(change).collect())))
     }
 
     fn revise_drivers(&self) -> BoxFuture<'_, Result<(Vec<Record>, bool), StoreError>> {

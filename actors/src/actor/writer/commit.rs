@@ -13,7 +13,7 @@ use super::parts::PersistenceParts;
 use super::retry::in_time;
 use crate::actor::watch::occupancy::{self, CommittedVehicle, Logged, Occupancy};
 use crate::meters::Invariant;
-use crate::ports::{Batch, Committed, MAX_NUMBERED, Newest, StoreError, TrackStore, VehicleWrite};
+use crate::ports::{Batch, Cause, Committed, MAX_NUMBERED, Newest, StoreError, TrackStore, VehicleWrite};
 
 /// How a commit ended.
 pub(super) enum Ended {
@@ -25,6 +25,13 @@ pub(super) enum Ended {
         committed: Vec<Committed>,
         owed: Vec<PendingReply>,
         weight: usize,
+    },
+    /// The store never takes it. What was numbered before it has its numbers.
+    Refused {
+        why: Cause,
+        more_changes: bool,
+        next_sequence: i64,
+        transaction: Transaction,
     },
     Failed(StoreError, Transaction),
     /// It is stored, but the store's answer cannot be true.
@@ -58,6 +65,8 @@ struct Log {
     occupancy: Addr<Occupancy>,
     limit: Duration,
     next_sequence: i64,
+    /// More changes of master data wait for their numbers.
+    more_changes: bool,
 }
 
 impl Log {
@@ -113,16 +122,23 @@ impl Log {
         }
     }
 
-    async fn number(&mut self, pending_log_entries: PendingLogEntries) -> Result<bool, Unnumbered> {
-        let mut more_changes = false;
+    async fn number(&mut self, pending_log_entries: PendingLogEntries) -> Result<(), Unnumbered> {
         if pending_log_entries.changes_wait {
-            more_changes = self.number_changes().await?;
-            more_changes |= self.revise_drivers().await?;
+            self.more_changes |= self.number_changes().await?;
+            self.more_changes |= self.revise_drivers().await?;
         }
         if let Some(connection_records) = pending_log_entries.connection_records {
             self.log_connections(connection_records).await?;
         }
-        Ok(more_changes)
+        Ok(())
+    }
+
+    fn failed(self, error: StoreError, transaction: Transaction) -> Ended {
+        let Self { next_sequence, more_changes, .. } = self;
+        match error {
+            StoreError::Refused(why) => Ended::Refused { why, more_changes, next_sequence, transaction },
+            error => Ended::Failed(error, transaction),
+        }
     }
 }
 
@@ -139,22 +155,23 @@ pub(super) fn commit(
     let is_cached = parts.cache.is_some();
     async move {
         let (log_store, log_occupancy) = (Arc::clone(&store), occupancy.clone());
-        let mut log = Log { store: log_store, occupancy: log_occupancy, limit, next_sequence };
-        let mut more_changes = match log.number(pending_log_entries).await {
-            Ok(more_changes) => more_changes,
-            Err(Unnumbered::Failed(error)) => return Ended::Failed(error, transaction),
+        let mut log =
+            Log { store: log_store, occupancy: log_occupancy, limit, next_sequence, more_changes: false };
+        match log.number(pending_log_entries).await {
+            Ok(()) => {}
+            Err(Unnumbered::Failed(error)) => return log.failed(error, transaction),
             Err(Unnumbered::Broken(what)) => {
                 return Ended::Broken(Invariant::EventNumbers, what, transaction);
             }
-        };
-        let next_sequence = log.next_sequence;
+        }
+        let (next_sequence, mut more_changes) = (log.next_sequence, log.more_changes);
         if transaction.owed.is_empty() {
             let (newest, committed, owed) = (Vec::new(), Vec::new(), Vec::new());
             return Ended::Committed { more_changes, next_sequence, newest, committed, owed, weight: 0 };
         }
         let mut committed = match in_time(limit, store.commit(&transaction.batch)).await {
             Ok(committed) => committed,
-            Err(error) => return Ended::Failed(error, transaction),
+            Err(error) => return log.failed(error, transaction),
         };
         if let Some((which, what)) = broken_invariant(&transaction.owed, &committed, next_sequence) {
             return Ended::Broken(which, what, transaction);

@@ -210,8 +210,10 @@ impl Persistence {
                     }
                     actor.committed(&committed, owed);
                 }
-                Ended::Failed(StoreError::Refused(why), transaction) => {
-                    actor.commit_refused(why, transaction, ctx)
+                Ended::Refused { why, more_changes, next_sequence, transaction } => {
+                    actor.changes_wait |= more_changes;
+                    actor.next_sequence = next_sequence;
+                    actor.commit_refused(why, transaction, ctx);
                 }
                 Ended::Failed(error, transaction) => actor.commit_failed(&error, transaction, ctx),
                 Ended::Broken(which, what, transaction) => {
