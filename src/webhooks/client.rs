@@ -309,8 +309,8 @@ mod tests {
         let at = listener.local_addr().unwrap();
         actix_rt::spawn(async move {
             let (mut socket, _) = listener.accept().await.unwrap();
-            let mut head = "HTTP/1.1 200 OK\r\n".chars().chain("x: y\r\n".chars().cycle());
-            while socket.write_all(&[head.next().unwrap() as u8]).await.is_ok() {
+            let mut head = "HTTP/1.1 200 OK\r\n".bytes().chain("x: y\r\n".bytes().cycle());
+            while socket.write_all(&[head.next().unwrap()]).await.is_ok() {
                 actix_rt::time::sleep(Duration::from_millis(5)).await;
             }
         });

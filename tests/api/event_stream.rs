@@ -1,9 +1,9 @@
 //! The live feed as Server-Sent Events: who may open it, what an event is, and going on after a break.
 
 use serde_json::{Value, json};
-use waypost::domain::account::Role;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::TcpStream;
+use waypost::domain::account::Role;
 
 use crate::api_keys::new_key;
 use crate::harness::{ANSWER_WITHIN, App, circle, on_each_engine, text};
@@ -176,10 +176,8 @@ fn who_came_by_a_ticket_goes_on_with_it_and_the_last_id_as_long_as_the_credentia
     on_each_engine(async |app| {
         let org = app.org("mine").await;
         let account = app.account(Role::Dispatcher, Some(&org.id)).await;
-        let (token, (keys, key, program)) = (
-            app.sign_in(account).await,
-            new_key(&app, &org, &["geofences:read"]).await,
-        );
+        let (token, (keys, key, program)) =
+            (app.sign_in(account).await, new_key(&app, &org, &["geofences:read"]).await);
         let (of_person, of_program) = (by_ticket(&app, &token).await, by_ticket(&app, &program).await);
         let mut last = Vec::new();
         for query in [&of_person, &of_program] {
@@ -212,7 +210,9 @@ fn who_came_by_a_ticket_goes_on_with_it_and_the_last_id_as_long_as_the_credentia
         }
         let (_, mut stream) = again(&app, &of_person, &of).await;
         stream.hear(&["subscribed"]).await;
-        app.put(&format!("/v1/users/{account}"), &org.org_admin, json!({ "status": "disabled" })).await.ok(200);
+        app.put(&format!("/v1/users/{account}"), &org.org_admin, json!({ "status": "disabled" }))
+            .await
+            .ok(200);
         assert_eq!(stream.hear(&["problem"]).await.2["code"], "sessionEnded");
         assert_eq!(again(&app, &of_person, &of).await.0, 401);
         assert_eq!(again(&app, &of_program, &others).await.0, 200);

@@ -74,8 +74,7 @@ async fn poll(api: Rc<Api>, organization: String, copy: Rc<RefCell<Copy>>) {
 async fn listen(api: &Api, organization: &str, copy: &RefCell<Copy>) -> std::io::Result<()> {
     let query = format!("topics=changes&organizationId={organization}");
     let cursor = copy.borrow().cursor.clone();
-    let (mut events, mut count) =
-        (Events::open(api.server(), &query, &api.token(), &cursor).await?, 0);
+    let (mut events, mut count) = (Events::open(api.server(), &query, &api.token(), &cursor).await?, 0);
     while count < CUT_AFTER
         && let Some(event) = events.next().await?
     {

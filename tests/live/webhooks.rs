@@ -229,7 +229,7 @@ async fn one_that_refuses_connections_or_trickles_misses_nothing_and_delays_no_o
     assert!(refused.get("status").is_none() && text(&refused["detail"]).contains("refused"), "{refused}");
     // Once somebody listens there, all of it comes, in order.
     let late = Receiver::start_at(port).await;
-    server.pass(6);
+    server.pass(400);
     let ids = |got: Vec<Got>| got.into_iter().map(|got| got.id).collect::<Vec<_>>();
     let expected = ids(until_got(&good, 4).await);
     for receiver in [&late, &drop_by_drop, &endless] {
