@@ -26,6 +26,7 @@ mod service;
 mod session;
 mod setup;
 mod signed_cursor;
+mod stream_pass;
 mod system_users;
 mod ticket;
 mod tracker;

@@ -275,29 +275,37 @@ impl Auth {
             return Ok(caller);
         }
         let subject = self.access_tokens().check(token, now).ok_or(AuthError::Unauthenticated)?;
-        let holder = Holder::signed_in(&self.db, subject.holder, subject.session_id, now).await?;
-        Ok(Caller::of(&holder, Credential::Session(subject.session_id), now))
+        self.signed_in(subject.holder, Credential::Session(subject.session_id)).await
     }
 
     /// Whether a caller's session or key is still valid, with the same permissions; sockets check this from time to
     /// time.
     pub async fn still_holds(&self, caller: &Caller) -> Result<bool, AuthError> {
-        let now = self.clock.now();
-        let found = match caller.credential {
-            Credential::Session(id) => Holder::signed_in(&self.db, caller.holder_id(), id, now)
-                .await
-                .map(|holder| Caller::of(&holder, caller.credential, now)),
-            Credential::Key(id) => {
-                api_keys::look_up(&self.db, KeyName::Id(id), now).await.map(|(caller, _)| caller)
-            }
-        };
-        match found {
+        match self.signed_in(caller.holder_id(), caller.credential).await {
             Ok(found) => {
                 let is_subscribed = caller.is_subscribed; // a socket only reads
                 Ok(Caller { is_subscribed, ..found } == *caller)
             }
             Err(AuthError::Store(error)) => Err(AuthError::Store(error)),
             Err(_) => Ok(false),
+        }
+    }
+
+    /// Who holds a session or a key, with current rights; fails once it is not valid any more.
+    pub(super) async fn signed_in(
+        &self,
+        holder: HolderId,
+        credential: Credential,
+    ) -> Result<Caller, AuthError> {
+        let now = self.clock.now();
+        match credential {
+            Credential::Session(id) => {
+                let holder = Holder::signed_in(&self.db, holder, id, now).await?;
+                Ok(Caller::of(&holder, credential, now))
+            }
+            Credential::Key(id) => {
+                api_keys::look_up(&self.db, KeyName::Id(id), now).await.map(|(caller, _)| caller)
+            }
         }
     }
 

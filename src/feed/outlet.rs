@@ -23,18 +23,25 @@ pub(super) enum Outlet {
 /// The body of an answer that is a stream of events. What was given waits until it is taken.
 pub(super) struct EventStream {
     body: Sender<Bytes>,
+    /// What each id has behind its cursor.
+    pass: Option<String>,
     waiting: BytesMut,
 }
 
 impl EventStream {
-    /// `body`: what is sent here is the answer's body.
-    pub(super) fn new(body: Sender<Bytes>) -> Self {
-        Self { body, waiting: BytesMut::new() }
+    /// `body`: what is sent here is the answer's body. `pass`: what each id has behind its cursor and a dot.
+    pub(super) fn new(body: Sender<Bytes>, pass: Option<String>) -> Self {
+        Self { body, pass, waiting: BytesMut::new() }
     }
 
     /// An event; its JSON has no line break. An id alone, without data, is no event: it moves the place to go on from.
     fn give(&mut self, kind: Option<&str>, cursor: Option<&str>, text: &str) {
-        let lines = [("event", kind), ("id", cursor), ("data", Some(text).filter(|text| !text.is_empty()))];
+        let id = cursor.map(|cursor| match &self.pass {
+            Some(pass) => format!("{cursor}.{pass}"),
+            None => cursor.to_owned(),
+        });
+        let data = Some(text).filter(|text| !text.is_empty());
+        let lines = [("event", kind), ("id", id.as_deref()), ("data", data)];
         for (name, value) in lines {
             if let Some(value) = value {
                 self.waiting.extend_from_slice(format!("{name}: {value}\n").as_bytes());

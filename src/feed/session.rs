@@ -91,15 +91,15 @@ pub async fn run(out: Out, mut messages: Messages, feed: Feed, opening: Opening)
 }
 
 /// Serves a stream of events until its client is gone, by one subscription. `body`: what is sent there is the answer's
-/// body.
+/// body. `pass`: what each id has behind its cursor and a dot.
 pub async fn stream(
-    body: Sender<Bytes>,
+    (body, pass): (Sender<Bytes>, Option<String>),
     feed: Feed,
     caller: Caller,
     (sessions, show_change): (Sessions, ShowChange),
     asked: Subscribe,
 ) {
-    let out = Outlet::Stream(EventStream::new(body.clone()));
+    let out = Outlet::Stream(EventStream::new(body.clone(), pass));
     attend(out, Inlet::Stream(body), feed, (caller, sessions, show_change), Some(asked)).await;
 }
 

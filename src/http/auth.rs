@@ -83,7 +83,7 @@ pub async fn me(context: Shared, SignedCaller(caller): SignedCaller, query: Quer
     Ok(HttpResponse::Ok().json(caller.principal(&context.db).await?))
 }
 
-/// Get a one-time ticket for the live feed, for browsers, which cannot set headers on a socket.
+/// Get a one-time ticket for the live feed, for browsers, which cannot set headers on a socket or an `EventSource`.
 ///
 /// A system user needs a scope of one of the feed's topics: `positions:read`, `events:read`, `fuel:read`, or for changes
 /// `vehicles:read`, `drivers:read`, `geofences:read` or `users:read`. Of one

@@ -15,6 +15,7 @@ use tracing::Instrument;
 
 use super::code::Code;
 use super::cors::Cors;
+use super::event_stream;
 use super::limit;
 use super::problem::Problem;
 use super::refusal::RETRY_SECONDS;
@@ -137,8 +138,8 @@ fn into_problem(
         Ok(response) => Ok(match refusal(&response) {
             Some(problem) => {
                 let request = response.into_parts().0;
-                let answer = problem.answer(&named(&request), id);
-                ServiceResponse::new(request, logged(&problem, answer))
+                let answer = answer(&problem, &named(&request), id);
+                ServiceResponse::new(request, answer)
             }
             None => response,
         }),
@@ -147,14 +148,16 @@ fn into_problem(
                 let response = error.error_response();
                 Problem::from_framework(response.status(), response.headers())
             });
-            let mut answer = logged(&problem, problem.answer(path, id));
+            let mut answer = answer(&problem, path, id);
             seal(answer.headers_mut());
             Err(InternalError::from_response(problem, answer).into())
         }
     }
 }
 
-fn logged(problem: &Problem, answer: HttpResponse) -> HttpResponse {
+/// What a refusal is answered with.
+fn answer(problem: &Problem, path: &str, id: &str) -> HttpResponse {
+    let answer = event_stream::later(problem, path).unwrap_or_else(|| problem.answer(path, id));
     // An outage is logged once where it is noticed, not again for every request.
     if answer.status().is_server_error() && answer.status() != StatusCode::SERVICE_UNAVAILABLE {
         tracing::error!(%problem, "request failed");

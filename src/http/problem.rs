@@ -98,12 +98,22 @@ impl Problem {
         self.code
     }
 
+    /// Seconds after which to try again, if it says so.
+    pub(super) fn retry_seconds(&self) -> Option<u64> {
+        let (_, value) = self.headers.iter().find(|(name, _)| *name == header::RETRY_AFTER)?;
+        value.to_str().ok()?.parse().ok()
+    }
+
+    /// What happened, for people.
+    pub(super) fn told(&self) -> &str {
+        self.detail.as_deref().unwrap_or(self.code.row().title)
+    }
+
     /// The invalid members; the whole body if none is named.
     #[must_use]
     pub fn field_errors(&self) -> Vec<FieldError> {
         if self.errors.is_empty() {
-            let detail = self.detail.clone().unwrap_or_else(|| self.code.row().title.to_owned());
-            return vec![FieldError::new("", self.code.row().code, detail)];
+            return vec![FieldError::new("", self.code.row().code, self.told().to_owned())];
         }
         self.errors.clone()
     }
@@ -153,7 +163,7 @@ const fn challenge(code: Code) -> &'static str {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code.as_str(), self.detail.as_deref().unwrap_or(self.code.row().title))
+        write!(f, "{}: {}", self.code.as_str(), self.told())
     }
 }
 

@@ -38,7 +38,11 @@ const USER_AGENT: &str = concat!("Waypost-Webhooks/", env!("CARGO_PKG_VERSION"))
 pub(super) type Resolve = Rc<dyn Fn(String, u16) -> LocalBoxFuture<'static, io::Result<Vec<SocketAddr>>>>;
 
 /// Sends to receivers.
-pub(super) struct Client(awc::Client);
+pub(super) struct Client {
+    http: awc::Client,
+    /// A receiver has this long for the head of its answer, however slowly that comes.
+    answer_within: Duration,
+}
 
 /// What became of a request.
 #[derive(Debug)]
@@ -101,14 +105,14 @@ impl Client {
             .disable_timeout()
             .add_default_header((header::USER_AGENT, USER_AGENT))
             .finish();
-        Self(http)
+        Self { http, answer_within: ANSWER_WITHIN }
     }
 
     /// Posts a message.
     pub(super) async fn post(&self, url: &str, headers: Headers<'_>, body: String) -> Sent {
         let began = Instant::now();
         let request = self
-            .0
+            .http
             .post(url)
             .no_decompress()
             .content_type("application/json")
@@ -122,10 +126,10 @@ impl Client {
             answer: None,
             took: began.elapsed(),
         };
-        match timeout(ANSWER_WITHIN, request.send_body(body)).await {
+        match timeout(self.answer_within, request.send_body(body)).await {
             Ok(Ok(answer)) => Self::read(answer, began).await,
             Ok(Err(error)) => failed(told(&error)),
-            Err(_) => failed(format!("no answer within {} seconds", ANSWER_WITHIN.as_secs())),
+            Err(_) => failed(format!("no answer within {} seconds", self.answer_within.as_secs())),
         }
     }
 
@@ -297,6 +301,22 @@ mod tests {
         let sent = http.post(&format!("http://{at}"), HEADERS, "{}".into()).await;
         assert_eq!((sent.status, followed.get()), (Some(302), 0), "{sent:?}");
         assert!(sent.detail.unwrap().contains("redirects are not followed"));
+    }
+
+    #[actix_rt::test]
+    async fn a_head_that_trickles_without_end_is_no_answer() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        actix_rt::spawn(async move {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut head = "HTTP/1.1 200 OK\r\n".bytes().chain("x: y\r\n".bytes().cycle());
+            while socket.write_all(&[head.next().unwrap()]).await.is_ok() {
+                actix_rt::time::sleep(Duration::from_millis(5)).await;
+            }
+        });
+        let http = Client { answer_within: Duration::from_secs(1), ..client(system_resolver()) };
+        let sent = http.post(&format!("http://{at}"), HEADERS, "{}".into()).await;
+        assert_eq!((sent.status, sent.detail.as_deref()), (None, Some("no answer within 1 seconds")));
     }
 
     #[actix_rt::test]

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::TcpStream;
+use waypost::domain::account::Role;
 
+use crate::api_keys::new_key;
 use crate::harness::{ANSWER_WITHIN, App, circle, on_each_engine, text};
 
 /// An open stream.
@@ -50,12 +52,17 @@ impl Stream {
         stream
     }
 
+    /// The next line.
+    pub(crate) async fn line(&mut self) -> String {
+        self.0.next_line().await.unwrap().expect("the stream goes on")
+    }
+
     /// The next event of one of these names.
     pub(crate) async fn hear(&mut self, names: &[&str]) -> Heard {
         let heard = async {
             let (mut name, mut id) = (String::new(), None);
             loop {
-                let line = self.0.next_line().await.unwrap().expect("the stream goes on");
+                let line = self.line().await;
                 match line.split_once(": ") {
                     Some(("event", value)) => (name, id) = (value.to_owned(), None),
                     Some(("id", value)) => id = Some(value.to_owned()),
@@ -149,6 +156,68 @@ fn a_ticket_opens_one_stream_and_rights_are_those_of_the_socket() {
         let (_, program) = app.system_user(&org.org_admin, &["fuel:read"]).await;
         assert_eq!(refused("topics=events", &program).await, 403);
         assert_eq!(refused("topics=fuel", &program).await, 200);
+        app
+    });
+}
+
+/// The query of a stream of changes by a ticket of somebody.
+async fn by_ticket(app: &App, token: &str) -> String {
+    let ticket = app.post("/v1/auth/ws-ticket", token, json!(null)).await.ok(201);
+    format!("topics=changes&ticket={}", text(&ticket["ticket"]))
+}
+
+/// As a browser connects again: the same address, and the last id. The status, and what it hears.
+async fn again(app: &App, query: &str, last_id: &str) -> (u16, Stream) {
+    Stream::open(app, query, &[("last-event-id", last_id)]).await
+}
+
+#[test]
+fn who_came_by_a_ticket_goes_on_with_it_and_the_last_id_as_long_as_the_credential_holds() {
+    on_each_engine(async |app| {
+        let org = app.org("mine").await;
+        let account = app.account(Role::Dispatcher, Some(&org.id)).await;
+        let (token, (keys, key, program)) =
+            (app.sign_in(account).await, new_key(&app, &org, &["geofences:read"]).await);
+        let (of_person, of_program) = (by_ticket(&app, &token).await, by_ticket(&app, &program).await);
+        let mut last = Vec::new();
+        for query in [&of_person, &of_program] {
+            let (status, mut stream) = Stream::open(&app, query, &[]).await;
+            assert_eq!(status, 200);
+            last.push(stream.hear(&["subscribed"]).await.1.unwrap());
+        }
+        let (mut of, others) = (last.remove(0), last.remove(0));
+        let cursor = of.split_once('.').unwrap().0.to_owned();
+        for name in ["One", "Two"] {
+            app.post("/v1/geofences", &org.dispatcher, circle(name)).await.ok(201);
+            let (status, mut stream) = again(&app, &of_person, &of).await;
+            assert_eq!(status, 200);
+            assert_eq!(stream.hear(&["subscribed"]).await.2["mode"], "resumed");
+            let (told, id) = stream.change().await;
+            assert_eq!(told, format!("created {name}"));
+            of = id;
+        }
+        // The ticket alone, the cursor alone, another's id; and the id as a cursor shows nothing.
+        for id in ["", &cursor, &others, &format!("{cursor}."), &format!("{cursor}.{}", "A".repeat(67))] {
+            assert_eq!(again(&app, &of_person, id).await.0, 401, "{id}");
+        }
+        assert_eq!(again(&app, "topics=changes", &of).await.0, 401);
+        assert_eq!(Stream::open(&app, &format!("{of_person}&cursor={of}"), &[]).await.0, 401);
+        // A new ticket goes on from the same id, said either way.
+        for (cursor, header) in [(of.as_str(), ""), ("", of.as_str())] {
+            let query = format!("{}&cursor={cursor}", by_ticket(&app, &token).await);
+            let (_, mut stream) = again(&app, &query, header).await;
+            assert_eq!(stream.hear(&["subscribed"]).await.2["mode"], "resumed");
+        }
+        let (_, mut stream) = again(&app, &of_person, &of).await;
+        stream.hear(&["subscribed"]).await;
+        app.put(&format!("/v1/users/{account}"), &org.org_admin, json!({ "status": "disabled" }))
+            .await
+            .ok(200);
+        assert_eq!(stream.hear(&["problem"]).await.2["code"], "sessionEnded");
+        assert_eq!(again(&app, &of_person, &of).await.0, 401);
+        assert_eq!(again(&app, &of_program, &others).await.0, 200);
+        app.delete(&format!("{keys}/{key}"), &org.org_admin).await.ok(204);
+        assert_eq!(again(&app, &of_program, &others).await.0, 401);
         app
     });
 }

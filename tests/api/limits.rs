@@ -6,6 +6,7 @@ use serde_json::json;
 use waypost::config::{Rate, Secret};
 use waypost::domain::account::Role;
 
+use crate::event_stream::Stream;
 use crate::harness::{App, PASSWORD, ROOT, text};
 
 fn hourly(count: u32) -> Option<Rate> {
@@ -74,6 +75,12 @@ fn callers_are_counted_each_and_those_without_a_token_by_address() {
             app.get("/v1/auth/me", "nonsense").await.problem(401, "unauthenticated");
         }
         app.get("/v1/auth/me", "nonsense").await.problem(429, "tooManyRequests");
+        // A refusal would end it for good.
+        let (status, mut stream) = Stream::open(&app, "", &[]).await;
+        let wait: u64 = stream.line().await.strip_prefix("retry: ").unwrap().parse().unwrap();
+        let (_, _, said) = stream.hear(&["problem"]).await;
+        assert_eq!((status, &said["code"]), (200, &json!("tooManyRequests")));
+        assert!((3_000..=5_400_000).contains(&wait), "{wait}");
         app.stop().await;
     });
 }

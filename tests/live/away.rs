@@ -9,6 +9,7 @@ use waypost::clock::Clock;
 use waypost::config::{Secret, Settings};
 use waypost_test_support::{Engine, Proxy, TestStore, eventually, for_each_engine, port_for_restarts, run};
 
+use crate::events::Events;
 use crate::proxy::{url_by, way_to};
 use crate::server::{DEADLINE, Server, settings};
 use crate::wire::{Wire, items};
@@ -43,6 +44,18 @@ async fn says_that_it_waits(port: u16) {
         let (status, body) = get(port, path).await.unwrap();
         assert_eq!((status, &body["code"]), (503, &json!("unavailable")), "{path}");
     }
+    a_stream_is_away(&format!("http://127.0.0.1:{port}"), "").await;
+}
+
+/// A stream of events is never refused for that, which would end its clients for good: it says so and ends.
+async fn a_stream_is_away(url: &str, token: &str) {
+    let mut events = Events::open(url, "topics=changes", token, "").await.unwrap();
+    assert_eq!(events.hear("status").await, json!({ "type": "status", "storing": false }));
+    let answer = Client::default().get(format!("{url}/v1/events/stream?topics=changes"));
+    let mut answer = answer.bearer_auth(token).timeout(DEADLINE).send().await.unwrap();
+    assert_eq!(answer.headers().get("content-type").unwrap(), "text/event-stream");
+    assert_eq!(answer.status().as_u16(), 200);
+    assert!(answer.body().await.unwrap().starts_with(b"retry: "), "it ends");
 }
 
 /// A server that is being built; once it serves, it does so until it is stopped.
@@ -113,12 +126,16 @@ async fn a_dispatcher_is_told_when_nothing_is_stored_any_more(store: TestStore) 
     let mut feed = Wire::feed(&server, &fleet.dispatcher).await;
     feed.say(&json!({ "type": "subscribe", "id": "all", "topics": ["events"] })).await;
     feed.hear("subscribed").await;
+    let mut events = Events::open(&server.url, "", &fleet.dispatcher, "").await.unwrap();
+    events.hear("subscribed").await;
     let stuck = crate::tracker::Stuck::hold(&store).await;
     let mut wire = Wire::bus(&server, &bus).await;
     wire.report(items(1, 2, START)).await;
     assert_eq!(feed.hear("status").await["storing"], false);
+    assert_eq!(events.hear("status").await["storing"], false);
     stuck.release().await;
     assert_eq!(feed.hear("status").await["storing"], true);
+    assert_eq!(events.hear("status").await["storing"], true);
     server.stop().await;
 }
 
@@ -167,6 +184,7 @@ fn who_asks_a_store_that_hangs_is_told_to_come_back_and_all_goes_on_by_itself() 
             server.get("/v1/vehicles", &fleet.dispatcher).await.problem(503, "unavailable");
         }
         server.get("/readyz", "").await.problem(503, "unavailable");
+        a_stream_is_away(&server.url, &fleet.dispatcher).await;
         assert_eq!(server.get("/healthz", "").await.status, 200);
         let late = server.post("/v1/positions", &bus.token, json!({ "items": items(3, 4, START) })).await;
         late.problem(503, "unavailable");

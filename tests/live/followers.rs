@@ -10,12 +10,11 @@ use futures_util::future::join;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::TcpStream;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 use waypost_client::{Api, Method};
 use waypost_test_support::{Program, TestStore, eventually, for_each_engine, text};
 
+use crate::events::Events;
 use crate::kills::kills;
 use crate::server::{DEADLINE, launch};
 
@@ -73,35 +72,18 @@ async fn poll(api: Rc<Api>, organization: String, copy: Rc<RefCell<Copy>>) {
 
 /// Listens until the connection ends, or is cut.
 async fn listen(api: &Api, organization: &str, copy: &RefCell<Copy>) -> std::io::Result<()> {
-    let address = api.server().trim_start_matches("http://");
-    let mut connection = TcpStream::connect(address).await?;
-    let request = format!(
-        "GET /v1/events/stream?topics=changes&organizationId={organization} HTTP/1.1\r\nhost: {address}\r\n\
-         authorization: Bearer {}\r\nlast-event-id: {}\r\n\r\n",
-        api.token(),
-        copy.borrow().cursor
-    );
-    connection.write_all(request.as_bytes()).await?;
-    let mut lines = BufReader::new(connection).lines();
-    let (mut name, mut id, mut count) = (String::new(), String::new(), 0);
-    while let Some(line) = lines.next_line().await? {
-        match line.split_once(": ") {
-            Some(("event", value)) => name = value.to_owned(),
-            Some(("id", value)) => id = value.to_owned(),
-            Some(("data", value)) => {
-                assert!(!["reset", "problem"].contains(&name.as_str()), "{value}");
-                if name == "change" {
-                    let said: Value = serde_json::from_str(value)?;
-                    let mut copy = copy.borrow_mut();
-                    copy.apply(&said["change"]);
-                    id.clone_into(&mut copy.cursor);
-                    count += 1;
-                }
-                if count == CUT_AFTER {
-                    break;
-                }
-            }
-            _ => {}
+    let query = format!("topics=changes&organizationId={organization}");
+    let cursor = copy.borrow().cursor.clone();
+    let (mut events, mut count) = (Events::open(api.server(), &query, &api.token(), &cursor).await?, 0);
+    while count < CUT_AFTER
+        && let Some(event) = events.next().await?
+    {
+        assert!(!["reset", "problem"].contains(&event.name.as_str()), "{}", event.data);
+        if event.name == "change" {
+            let mut copy = copy.borrow_mut();
+            copy.apply(&event.data["change"]);
+            copy.cursor = event.id;
+            count += 1;
         }
     }
     Ok(())

@@ -10,6 +10,7 @@ mod clock;
 mod connections;
 mod devices;
 mod doctor;
+mod events;
 mod export;
 mod feed;
 mod flood;

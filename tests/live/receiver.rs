@@ -1,8 +1,9 @@
 //! A receiver of webhooks that answers as a test says, and keeps what it was sent.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
@@ -10,6 +11,7 @@ use ring::hmac;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::sleep;
 
 /// What a receiver was sent.
 #[derive(Clone, Debug)]
@@ -44,6 +46,8 @@ pub(crate) struct Receiver {
     pub(crate) url: String,
     pub(crate) got: Rc<RefCell<Vec<Got>>>,
     answers: Answers,
+    /// How it answers: byte by byte with so long between two, or at once.
+    pub(crate) trickles: Rc<Cell<Option<Duration>>>,
 }
 
 /// An answer without a body.
@@ -54,16 +58,25 @@ pub(crate) fn status(status: u16) -> Option<String> {
 impl Receiver {
     /// One that takes everything.
     pub(crate) async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::start_at(0).await
+    }
+
+    /// One that takes everything on a port of loopback; 0 is any.
+    pub(crate) async fn start_at(port: u16) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
         let at: SocketAddr = listener.local_addr().unwrap();
         let (got, answers): (_, Answers) = (Rc::default(), Rc::new(RefCell::new(Box::new(|_| status(204)))));
-        let (kept, answering) = (Rc::clone(&got), Rc::clone(&answers));
+        let trickles = Rc::default();
+        let receiver = Self { url: format!("http://{at}/hook"), got, answers, trickles };
+        let (got, answers) = (Rc::clone(&receiver.got), Rc::clone(&receiver.answers));
+        let trickles = Rc::clone(&receiver.trickles);
         actix_rt::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                actix_rt::spawn(serve(socket, Rc::clone(&kept), Rc::clone(&answering)));
+                let (got, answers) = (Rc::clone(&got), Rc::clone(&answers));
+                actix_rt::spawn(serve(socket, got, answers, Rc::clone(&trickles)));
             }
         });
-        Self { url: format!("http://{at}/hook"), got, answers }
+        receiver
     }
 
     /// Answers so from now on.
@@ -77,7 +90,12 @@ impl Receiver {
     }
 }
 
-async fn serve(mut socket: TcpStream, got: Rc<RefCell<Vec<Got>>>, answers: Answers) {
+async fn serve(
+    mut socket: TcpStream,
+    got: Rc<RefCell<Vec<Got>>>,
+    answers: Answers,
+    trickles: Rc<Cell<Option<Duration>>>,
+) {
     let mut bytes = Vec::new();
     loop {
         let Some(end) = bytes.windows(4).position(|part| part == b"\r\n\r\n") else {
@@ -112,7 +130,18 @@ async fn serve(mut socket: TcpStream, got: Rc<RefCell<Vec<Got>>>, answers: Answe
         got.borrow_mut().push(one.clone());
         let answer = answers.borrow()(&one);
         match answer {
-            Some(answer) => socket.write_all(answer.as_bytes()).await.unwrap(),
+            Some(answer) => match trickles.get() {
+                None => socket.write_all(answer.as_bytes()).await.unwrap(),
+                Some(pause) => {
+                    for byte in answer.as_bytes() {
+                        // The sender may have read enough.
+                        if socket.write_all(&[*byte]).await.is_err() {
+                            return;
+                        }
+                        sleep(pause).await;
+                    }
+                }
+            },
             None => while more(&mut socket, &mut bytes).await {},
         }
     }

@@ -1,8 +1,10 @@
 //! What happens is sent to receivers: signed, in order of each vehicle, again after failures and over a restart.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use waypost_actors::model::Timestamp;
-use waypost_test_support::{TestStore, eventually, for_each_engine};
+use waypost_test_support::{TestStore, eventually, for_each_engine, port_for_restarts};
 
 use crate::receiver::{Got, Receiver, status};
 use crate::server::{DEADLINE, Fleet, Server, text};
@@ -11,6 +13,7 @@ for_each_engine!(
     what_happens_is_sent_signed_and_in_order_of_each_vehicle,
     a_failing_receiver_is_sent_the_same_again_after_a_restart_too,
     one_that_hangs_or_is_gone_costs_another_nothing,
+    one_that_refuses_connections_or_trickles_misses_nothing_and_delays_no_other,
     one_that_asks_to_wait_is_waited_for_and_one_that_lies_about_its_length_is_believed_its_status,
     what_was_missed_is_sent_again_when_asked_for,
     one_that_names_vehicles_and_geofences_is_sent_nothing_of_others,
@@ -195,6 +198,49 @@ async fn one_that_hangs_or_is_gone_costs_another_nothing(store: TestStore) {
         count(letters).await + count(written).await > 0
     })
     .await;
+    server.stop().await;
+}
+
+async fn one_that_refuses_connections_or_trickles_misses_nothing_and_delays_no_other(store: TestStore) {
+    let server = start(&store).await;
+    let fleet = server.fleet("org").await;
+    let (good, drop_by_drop, endless) =
+        (Receiver::start().await, Receiver::start().await, Receiver::start().await);
+    drop_by_drop.trickles.set(Some(Duration::from_millis(5)));
+    drop_by_drop.answer(|_| Some("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine".to_owned()));
+    // Its status is whole; the rest of what it promises would take minutes.
+    endless.trickles.set(Some(Duration::from_millis(5)));
+    endless.answer(|_| {
+        Some(format!("HTTP/1.1 201 Made\r\ncontent-length: 99999\r\n\r\n{}", "x".repeat(99_999)))
+    });
+    let (bus, _) = (fleet.bus("one").await, fleet.fence("Depot").await);
+    let port = port_for_restarts();
+    let body = json!({ "url": format!("http://127.0.0.1:{port}/hook"), "eventTypes": ["geofence.*"] });
+    let made = server.post("/v1/webhooks", &fleet.admin, body).await.ok(201);
+    let mut paths = Vec::new();
+    for receiver in [&good, &drop_by_drop, &endless] {
+        paths.push(webhook(&fleet, receiver, &["geofence.*"]).await.0);
+    }
+    bus.cross(&server, 1, 4).await;
+    until_got(&good, 4).await;
+    assert!(drop_by_drop.got.borrow().len() < 4 && endless.got.borrow().len() < 4, "nobody waits for them");
+    let refused = attempts(&fleet, &format!("/v1/webhooks/{}", text(&made["id"])), 1).await.remove(0);
+    assert_eq!((&refused["outcome"], &refused["attempt"]), (&json!("failed"), &json!(1)));
+    assert!(refused.get("status").is_none() && text(&refused["detail"]).contains("refused"), "{refused}");
+    // Once somebody listens there, all of it comes, in order.
+    let late = Receiver::start_at(port).await;
+    server.pass(400);
+    let ids = |got: Vec<Got>| got.into_iter().map(|got| got.id).collect::<Vec<_>>();
+    let expected = ids(until_got(&good, 4).await);
+    for receiver in [&late, &drop_by_drop, &endless] {
+        assert_eq!(ids(until_got(receiver, 4).await), expected);
+    }
+    assert_eq!(refused["messageId"], json!(expected[0]));
+    for (path, status) in [(&paths[1], 200), (&paths[2], 201)] {
+        for attempt in attempts(&fleet, path, 4).await {
+            assert_eq!((&attempt["outcome"], &attempt["status"]), (&json!("delivered"), &json!(status)));
+        }
+    }
     server.stop().await;
 }
 

@@ -366,7 +366,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Get a one-time ticket for the live feed, for browsers, which cannot set headers on a socket
+         * Get a one-time ticket for the live feed, for browsers, which cannot set headers on a socket or an `EventSource`
          * @description A system user needs a scope of one of the feed's topics: `positions:read`, `events:read`, `fuel:read`, or for changes
          *     `vehicles:read`, `drivers:read`, `geofences:read` or `users:read`. Of one
          *     caller's tickets the 20 newest are good.
@@ -652,7 +652,9 @@ export interface paths {
          * Follow events, changes and positions as Server-Sent Events
          * @description The messages of the live feed (docs/tracking.md), each an event named by its `type`; `error` is named `problem`. The
          *     id of what is in the log is a cursor: `Last-Event-ID` goes on after it. The access token comes as a bearer header, or
-         *     a one-time ticket in the query. While the database is away the stream says `status` and ends; connect again.
+         *     a one-time ticket in the query; with the `Last-Event-ID` of a stream that it opened it is good again, for as long as
+         *     the session or key that it is of. What passes is no refusal, which would end clients for good: while the database is
+         *     away, and for too many requests, the answer is 200, says `status` or `problem`, and ends; connect again.
          *
          *     Anybody may call it.
          */
@@ -8749,7 +8751,15 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `unauthenticated`: Not signed in. `invalidToken`: Token not accepted. */
+            readonly 401: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. */
             readonly 403: {
                 headers: {
