@@ -165,10 +165,12 @@ async fn listen(client: &mut Client, url: &str, Made { admin, phone, key, organi
     let authenticate = json!({ "type": "authenticate", "ticket": ticket });
     socket::say(&mut browser, authenticate.to_string()).await.ok().expect("it is open");
     assert!(timeout(DEADLINE, socket::hear(&mut browser)).await.expect("an answer").is_ok());
-    for (query, status) in [("ticket", "200"), ("ticket", "401"), ("access_token", "400")] {
-        let ticket = match status {
-            "401" => format!("wpw_{}", "x".repeat(43)),
-            _ => text(&client.post("/v1/auth/ws-ticket", admin, json!({})).await["ticket"]),
+    for (query, is_right, status) in
+        [("ticket", true, 200), ("ticket", false, 401), ("access_token", true, 401)]
+    {
+        let ticket = match is_right {
+            true => text(&client.post("/v1/auth/ws-ticket", admin, json!({})).await["ticket"]),
+            false => format!("wpw_{}", "x".repeat(43)),
         };
         let path = format!("/v1/events/stream?topics=events&organizationId={organization}&{query}={ticket}");
         let mut stream = TcpStream::connect(address).await.unwrap();
