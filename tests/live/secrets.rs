@@ -160,10 +160,10 @@ async fn listen(client: &mut Client, url: &str, Made { admin, phone, key, organi
     }
     let address = url.trim_start_matches("http://");
     let browser = socket::open(socket::feed(url, ""), DEADLINE).await;
-    let mut browser = browser.ok().expect("a browser signs in behind the handshake");
+    let mut browser = browser.expect("a browser signs in behind the handshake");
     let ticket = text(&client.post("/v1/auth/ws-ticket", admin, json!({})).await["ticket"]);
     let authenticate = json!({ "type": "authenticate", "ticket": ticket });
-    socket::say(&mut browser, authenticate.to_string()).await.ok().expect("it is open");
+    socket::say(&mut browser, authenticate.to_string()).await.expect("it is open");
     assert!(timeout(DEADLINE, socket::hear(&mut browser)).await.expect("an answer").is_ok());
     for (query, is_right, status) in
         [("ticket", true, 200), ("ticket", false, 401), ("access_token", true, 401)]
