@@ -67,11 +67,20 @@ pub struct Tally {
     pub contacts: u64,
 }
 
+/// When a tracker was last heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contact {
+    /// Whatever it said.
+    pub at: Timestamp,
+    /// With a position that was not refused; none since the last save.
+    pub position_at: Option<Timestamp>,
+}
+
 /// What is not saved yet.
 #[derive(Debug, Default)]
 pub struct Unsaved {
     /// When trackers were last heard.
-    pub contacts: HashMap<TrackerId, Timestamp>,
+    pub contacts: HashMap<TrackerId, Contact>,
     /// Refused reports, oldest first.
     pub rejected: VecDeque<NewRejected>,
     /// Devices that are no trackers yet, by organization and name.
@@ -103,11 +112,15 @@ impl ReportLog {
         Self(Arc::new(Log { state, saving: tokio::sync::Mutex::default() }))
     }
 
-    /// Notes that trackers were heard.
-    pub fn heard(&self, trackers: impl IntoIterator<Item = TrackerId>, at: Timestamp) {
+    /// Notes that trackers were heard, and of each whether with a position that is not refused.
+    pub fn heard(&self, trackers: impl IntoIterator<Item = (TrackerId, bool)>, at: Timestamp) {
         let contacts = &mut self.lock().unsaved.contacts;
-        for tracker in trackers {
-            contacts.insert(tracker, at);
+        for (tracker, has_position) in trackers {
+            let contact = contacts.entry(tracker).or_insert(Contact { at, position_at: None });
+            contact.at = at;
+            if has_position {
+                contact.position_at = Some(at);
+            }
         }
     }
 
@@ -168,7 +181,7 @@ impl ReportLog {
 
     /// When a tracker was heard since the last save.
     #[must_use]
-    pub fn last_contact(&self, tracker: TrackerId) -> Option<Timestamp> {
+    pub fn last_contact(&self, tracker: TrackerId) -> Option<Contact> {
         self.lock().unsaved.contacts.get(&tracker).copied()
     }
 
@@ -190,8 +203,9 @@ impl ReportLog {
     /// Puts back what could not be saved. What came meanwhile is newer.
     pub fn put_back(&self, Unsaved { contacts, rejected, pending }: Unsaved) {
         let unsaved = &mut self.lock().unsaved;
-        for (tracker, at) in contacts {
-            unsaved.contacts.entry(tracker).or_insert(at);
+        for (tracker, older) in contacts {
+            let newer = unsaved.contacts.entry(tracker).or_insert(older);
+            newer.position_at = newer.position_at.or(older.position_at);
         }
         for (key, older) in pending {
             let newer = unsaved
@@ -251,11 +265,12 @@ mod tests {
     #[test]
     fn a_newer_contact_is_not_replaced_by_one_that_was_put_back() {
         let (log, tracker) = (ReportLog::default(), TrackerId(Uuid::nil()));
-        log.heard([tracker], Timestamp::from_micros(1_000));
+        let [first, second] = [1_000, 2_000].map(Timestamp::from_micros);
+        log.heard([(tracker, true)], first);
         assert!(log.take(false).contacts.is_empty());
         let taken = log.take(true);
-        log.heard([tracker], Timestamp::from_micros(2_000));
+        log.heard([(tracker, false)], second);
         log.put_back(taken);
-        assert_eq!(log.last_contact(tracker), Some(Timestamp::from_micros(2_000)));
+        assert_eq!(log.last_contact(tracker), Some(Contact { at: second, position_at: Some(first) }));
     }
 }

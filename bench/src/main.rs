@@ -23,7 +23,7 @@ use mimalloc::MiMalloc;
 
 use floor::{FanOutOptions, FloorOptions};
 use systems::server::ServerOptions;
-use workloads::{contests, edits, fan_out, growth, idle, latency, restart, soak};
+use workloads::{contests, edits, fan_out, growth, idle, inputs, latency, restart, soak};
 
 /// The server's, which `server` runs.
 #[global_allocator]
@@ -63,6 +63,8 @@ enum Command {
     W10(soak::Options),
     /// Lists, acknowledgements and a start with a year of history.
     W11(growth::Options),
+    /// Teltonika devices and phones over HTTP, beside our own socket and beside each other.
+    Inputs(inputs::Options),
     /// The computation alone, for counting its instructions (.ci/instructions).
     Compute(compute::Options),
     /// A server under test; for this program itself.
@@ -93,6 +95,7 @@ fn main() -> ExitCode {
         Command::W9(options) => edits::w9(&options),
         Command::W10(options) => soak::w10(&options),
         Command::W11(options) => growth::w11(&options),
+        Command::Inputs(options) => inputs::inputs(&options),
         Command::Compute(options) => compute::compute(&options),
         Command::Server(options) => actix_rt::System::new().block_on(systems::server::serve(options)),
         Command::Floor(options) => floor::floor(options),

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_http::HttpService;
+use actix_http::{HttpService, KeepAlive};
 use actix_service::{ServiceFactoryExt, fn_factory, map_config};
 use actix_web::dev::{AppConfig, Server, ServerHandle};
 use actix_web::middleware::from_fn;
@@ -66,6 +66,9 @@ pub(super) fn serve(
                 async move { stopping.notified().await }
             })
             .client_request_timeout(REQUEST_WITHIN)
+            // Between requests `connections` is patient: longer than this library's five seconds, in which a phone
+            // that reports every five would connect anew for each fix.
+            .keep_alive(KeepAlive::Os)
             .client_disconnect_timeout(HANG_UP_WITHIN)
             .on_connect_ext(|connection: &Connection, requests| {
                 requests.insert(connection.peer());

@@ -11,6 +11,13 @@ pub struct TrackerReports {
     /// When it last reported, whatever it said; after a crash of the server it may lag by a minute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_contact_at: Option<Timestamp>,
+    /// When it last sent a position that was not refused; after a crash of the server it may lag by a minute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_position_at: Option<Timestamp>,
+    /// The address under which people reach the server, if its settings say it: apps report at `/in` below it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "https://fleet.example.com")]
+    pub public_url: Option<String>,
     /// The newest hundred of its reports that were refused for good, newest first.
     #[schema(max_items = 100)]
     pub rejected: Vec<RejectedReport>,

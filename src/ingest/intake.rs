@@ -203,12 +203,11 @@ impl Intake {
             self.keep_pending(named, item.as_ref().ok(), now);
             let tracker = self.tracker(named);
             let whose = tracker.as_ref().ok().map(|tracker| tracker.tracker_id);
-            if whose != heard.last().copied() {
-                heard.extend(whose);
-            }
             let refused_of = whose.or_else(|| self.disabled(named));
             let item = item.map_err(|bad| ("invalidItem", bad.detail));
-            match item.and_then(|item| fix(tracker?, item, self.assumed_speed, now)) {
+            let read = item.and_then(|item| fix(tracker?, item, self.assumed_speed, now));
+            heard.extend(whose.map(|tracker| (tracker, read.is_ok())));
+            match read {
                 Ok((vehicle, fix, carried)) => {
                     places.push((index, seq, whose));
                     if let Some(carried) = carried {
@@ -221,6 +220,7 @@ impl Intake {
                 }
             }
         }
+        heard.dedup();
         self.log.heard(heard, now);
         let pending = match report.is_empty() {
             true => None,
@@ -235,7 +235,7 @@ impl Intake {
         let now = self.live.now();
         contacts.iter().for_each(|name| self.keep_pending(name.as_deref(), None, now));
         let whose = contacts.iter().filter_map(|name| self.tracker(name.as_deref()).ok());
-        self.log.heard(whose.map(|tracker| tracker.tracker_id), now);
+        self.log.heard(whose.map(|tracker| (tracker.tracker_id, false)), now);
         Ok(())
     }
 

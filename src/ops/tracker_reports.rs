@@ -1,12 +1,13 @@
 //! What is known of trackers beside their fixes: saved from time to time, shown to whoever looks for a fault.
 
-use waypost_actors::model::TrackerId;
+use waypost_actors::model::{Timestamp, TrackerId};
 
 use super::error::OpError;
 use super::scoped::Scoped;
 use crate::auth::Action;
 use crate::context::Context;
 use crate::domain::tracker_report::TrackerReports;
+use crate::report_log::Contact;
 use crate::store::sql::SqlError;
 use crate::store::{tracker, tracker_report};
 
@@ -39,5 +40,11 @@ pub async fn list_reports(context: &Context, by: &Scoped, id: TrackerId) -> Resu
     drop(turn);
     let stored = tracker_report::last_contact(context.db.read(), id).await?;
     let rejected = tracker_report::list(context.db.read(), id).await?;
-    Ok(TrackerReports { last_contact_at: newest.max(stored), rejected })
+    let last = |of: fn(Contact) -> Option<Timestamp>| newest.and_then(of).max(stored.and_then(of));
+    Ok(TrackerReports {
+        last_contact_at: last(|contact| Some(contact.at)),
+        last_position_at: last(|contact| contact.position_at),
+        public_url: context.settings.public_url.as_ref().map(|_| context.settings.public_url()),
+        rejected,
+    })
 }

@@ -7,7 +7,7 @@ use super::rows::{Column, Insert};
 use super::sql::{Db, On, Result};
 use super::time::Time;
 use crate::domain::tracker_report::RejectedReport;
-use crate::report_log::Unsaved;
+use crate::report_log::{Contact, Unsaved};
 
 /// Refused reports kept of each tracker.
 pub const MOST_REPORTS: i64 = 100;
@@ -17,12 +17,14 @@ pub async fn save(db: &Db, unsaved: &Unsaved) -> Result<()> {
     let mut tx = db.begin().await?;
     let contacts: Vec<_> = unsaved.contacts.iter().collect();
     Insert {
-        into: "insert into tracker_contact (tracker_id, last_contact_at)",
+        into: "insert into tracker_contact (tracker_id, last_contact_at, last_position_at)",
         columns: vec![
             Column::Uuid(contacts.iter().map(|(tracker, _)| tracker.0).collect()),
-            Column::Time(contacts.iter().map(|(_, at)| Time(**at)).collect()),
+            Column::Time(contacts.iter().map(|(_, contact)| Time(contact.at)).collect()),
+            Column::MaybeTime(contacts.iter().map(|(_, contact)| contact.position_at.map(Time)).collect()),
         ],
-        after: "on conflict (tracker_id) do update set last_contact_at = excluded.last_contact_at",
+        after: "on conflict (tracker_id) do update set last_contact_at = excluded.last_contact_at, \
+            last_position_at = coalesce(excluded.last_position_at, tracker_contact.last_position_at)",
     }
     .run(&mut tx)
     .await?;
@@ -76,10 +78,10 @@ pub async fn list(on: On<'_>, tracker: TrackerId) -> Result<Vec<RejectedReport>>
 }
 
 /// When a tracker was last heard, as of the last save.
-pub async fn last_contact(on: On<'_>, tracker: TrackerId) -> Result<Option<Timestamp>> {
-    let select = "select last_contact_at from tracker_contact where tracker_id = $1";
-    let found: Option<(Time,)> = on.sql(select).bind(tracker.0).optional().await?;
-    Ok(found.map(|(at,)| at.into()))
+pub async fn last_contact(on: On<'_>, tracker: TrackerId) -> Result<Option<Contact>> {
+    let select = "select last_contact_at, last_position_at from tracker_contact where tracker_id = $1";
+    let found: Option<(Time, Option<Time>)> = on.sql(select).bind(tracker.0).optional().await?;
+    Ok(found.map(|(at, position_at)| Contact { at: at.into(), position_at: position_at.map(Into::into) }))
 }
 
 /// Deletes an organization's refused reports up to an instant: they tell where somebody was, as positions do.

@@ -126,6 +126,18 @@ fn the_newest_hundred_of_each_tracker_are_kept_and_nobody_else_sees_them() {
 }
 
 #[test]
+fn whoever_sets_up_an_app_is_told_the_address_that_the_settings_name() {
+    actix_rt::System::new().block_on(async {
+        let told = "https://fleet.example.org";
+        let app = App::start_with(|settings| settings.public_url = Some(format!("{told}/"))).await;
+        let org = app.org("fleet").await;
+        let (_, phone, _) = tracker(&app, &org, "phone").await;
+        assert_eq!(reports(&app, &org, &phone).await, json!({ "publicUrl": told, "rejected": [] }));
+        app.stop().await;
+    });
+}
+
+#[test]
 fn a_heartbeat_moves_the_last_contact_and_nothing_else() {
     with_app(async |app| {
         let org = app.org("fleet").await;
@@ -139,6 +151,14 @@ fn a_heartbeat_moves_the_last_contact_and_nothing_else() {
         app.pass(180);
         app.send("POST", &beat, &[], "").await.ok(200);
         assert_eq!(heard(&phone).await, "2026-05-01T12:03");
+        let refused = format!("/in/{token}?lat=0&lon=0&timestamp=1777629600");
+        app.send("POST", &refused, &[], "").await.ok(200);
+        let position_at = async || reports(&app, &org, &phone).await["lastPositionAt"].clone();
+        assert_eq!(
+            position_at().await,
+            Value::Null,
+            "neither a heartbeat nor a refused report is a position"
+        );
         app.pass(180);
         // A gateway's device, and a program of one's own.
         let (_, gateway) = app.system_user(&org.org_admin, &["positions:ingest"]).await;
@@ -150,8 +170,12 @@ fn a_heartbeat_moves_the_last_contact_and_nothing_else() {
         for tracker in [&phone, &device] {
             assert_eq!(heard(tracker).await, "2026-05-01T12:06");
         }
+        let at = text(&position_at().await);
+        app.pass(180);
+        app.send("POST", &beat, &[], "").await.ok(200);
+        assert_eq!((heard(&phone).await.as_str(), position_at().await), ("2026-05-01T12:09", json!(at)));
         assert_eq!(positions(&app, &org, &vehicle).await.len(), 1);
-        assert_eq!(app_metric(&app, "contacts", "osmand").await, 2.0);
+        assert_eq!(app_metric(&app, "contacts", "osmand").await, 3.0);
         app
     });
 }

@@ -5,21 +5,16 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::{Mutex, Once, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tracing_subscriber::EnvFilter;
+use waypost_test_support::{looks_secret, secrets_of};
 
 use crate::harness::PASSWORD;
 
 static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 static SHOWN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-/// Members of answers whose values are secrets.
-const SECRET_MEMBERS: [&str; 4] = ["accessToken", "refreshToken", "token", "ticket"];
-
 /// Passwords that the users of these tests choose.
 const PASSWORDS: [&str; 3] = [PASSWORD, "another long password", "long enough password"];
-/// The prefixes of our secrets: tokens of trackers, sessions, keys, tickets and every kind of link; and JWTs.
-const PREFIXES: [&str; 13] =
-    ["wpt_", "wpr_", "wpk_", "wpw_", "wpm_", "wps_", "wpl_", "wpv_", "wpa_", "wpi_", "wpx_", "wpy_", "eyJ"];
 
 struct Lines;
 
@@ -27,7 +22,8 @@ impl Write for Lines {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
         let text = String::from_utf8_lossy(line);
         let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if looks_secret(&text) || shown.iter().any(|secret| text.contains(secret.as_str())) {
+        let has = |secret: &str| text.contains(secret);
+        if looks_secret(&text) || PASSWORDS.into_iter().any(has) || shown.iter().any(|secret| has(secret)) {
             TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(text.into_owned());
         }
         Ok(line.len())
@@ -42,29 +38,17 @@ impl Write for Lines {
 pub(crate) fn log_lines() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
-        let filter: EnvFilter = "info,waypost=trace,waypost_actors=trace".parse().unwrap();
+        // What the libraries say too.
+        let filter: EnvFilter = "trace".parse().unwrap();
         let lines = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(|| Lines);
         lines.try_init().unwrap();
     });
 }
 
-/// Remembers the secrets of an answer.
+/// Remembers the secrets of an answer that do not look like one.
 pub(crate) fn learn(answer: &Value) {
-    match answer {
-        Value::Object(members) => {
-            for (name, value) in members {
-                match value.as_str().filter(|text| text.len() > 20 && SECRET_MEMBERS.contains(&name.as_str()))
-                {
-                    Some(secret) => {
-                        SHOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(secret.to_owned());
-                    }
-                    None => learn(value),
-                }
-            }
-        }
-        Value::Array(items) => items.iter().for_each(learn),
-        _ => {}
-    }
+    let plain = secrets_of(answer).into_iter().filter(|secret| !looks_secret(secret));
+    SHOWN.lock().unwrap_or_else(PoisonError::into_inner).extend(plain);
 }
 
 /// Panics if a line held a secret.
@@ -74,27 +58,20 @@ pub(crate) fn nothing_was_told() {
     assert!(told.is_empty(), "secrets in log lines: {told:#?}");
 }
 
-/// One of our prefixes, or a JWT's, followed by as many characters as a secret has; or the password of these tests.
-fn looks_secret(line: &str) -> bool {
-    let long = |rest: &str| {
-        rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || b"-_".contains(b)).count() >= 20
-    };
-    let prefixed = |prefix: &str| line.match_indices(prefix).any(|(at, _)| long(&line[at + prefix.len()..]));
-    PASSWORDS.into_iter().any(|password| line.contains(password)) || PREFIXES.into_iter().any(prefixed)
-}
-
 #[test]
 fn a_secret_in_a_line_is_seen() {
     for line in [
         "refused wpt_0123456789abcdefghijABCDEFGHIJ",
         "POST /v1/auth/accept-invite/wpi_0123456789abcdefghijABCDEFGHIJ",
+        "signs with whsec_MfKQ9r8+GKYqrTwjUPD8ILPZIo2LaLaSw/abc=",
         "Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.e30.x",
-        &format!("password={PASSWORD}"),
     ] {
         assert!(looks_secret(line), "{line}");
     }
-    for line in ["a token such as wpt_… is refused", "wpt_short", "key eyJ", "status=200 path=/v1/auth/login"]
-    {
+    for line in ["a token such as wpt_… is refused", "wpt_short", "key eyJ", "path=/v1/auth/login whsec_"] {
         assert!(!looks_secret(line), "{line}");
     }
+    let answer = json!({ "data": [{ "secret": "whsec_0123456789abcdefghij", "name": "x" }],
+        "tracker": { "token": "wpt_0123456789abcdefghij" }, "ticket": "short" });
+    assert_eq!(secrets_of(&answer), ["whsec_0123456789abcdefghij", "wpt_0123456789abcdefghij"]);
 }

@@ -2,14 +2,16 @@
 //! forgotten is missing, nothing is stored twice, and no token is in any line of the log.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use waypost_client::{Api, Method};
-use waypost_test_support::{Program, TestStore, eventually, for_each_engine, text};
+use waypost_test_support::{Engine, Program, TestStore, eventually, for_each_engine, run, text};
 
-use crate::server::{DEADLINE, launch};
+use crate::server::{DEADLINE, Server, launch};
 use crate::stand_in::{KINDS, Point, StandIn};
 use crate::tracker::Stuck;
 
@@ -17,6 +19,8 @@ for_each_engine!(what_a_client_forgets_is_stored_once_whatever_happens);
 
 /// 2026-05-01T10:00:00Z.
 const START: i64 = 1_777_629_600;
+/// Longer than a phone is silent that reports every five seconds.
+const SILENCE: Duration = Duration::from_secs(7);
 /// Points of each client, of which one is refused for good.
 const POINTS: i64 = 24;
 
@@ -153,4 +157,29 @@ async fn what_a_client_forgets_is_stored_once_whatever_happens(store: TestStore)
         assert_eq!((once.len(), &once), (stored.len(), &expected), "{name}");
     }
     tells_no_token(&server, &clients);
+}
+
+#[test]
+fn a_phone_keeps_its_connection_from_one_report_to_the_next() {
+    run(Engine::Sqlite, async |store: TestStore| {
+        let server = Server::start(&store).await;
+        let phone = server.fleet("fleet").await.bus("phone").await;
+        let mut socket = TcpStream::connect(server.url.trim_start_matches("http://")).await.unwrap();
+        for second in [START, START + 5] {
+            let path = format!("/in/{}?lat=48.1&lon=11.5&timestamp={second}", phone.token);
+            socket
+                .write_all(format!("GET {path} HTTP/1.1\r\nHost: waypost\r\n\r\n").as_bytes())
+                .await
+                .unwrap();
+            let mut answer = [0; 1024];
+            let length = timeout(DEADLINE, socket.read(&mut answer)).await.expect("an answer").unwrap();
+            let said = String::from_utf8_lossy(&answer[..length]);
+            assert!(said.starts_with("HTTP/1.1 200 ") && said.ends_with("\r\n\r\n"), "{said}");
+            if second == START {
+                let silent = timeout(SILENCE, socket.peek(&mut [0])).await;
+                assert!(silent.is_err(), "the server hangs up on a phone that is silent");
+            }
+        }
+        server.stop().await;
+    });
 }

@@ -37,6 +37,7 @@ mod retention;
 #[expect(dead_code, reason = "the server detects here")]
 #[path = "../../actors/examples/fuel_benchmark/score.rs"]
 mod score;
+mod secrets;
 mod server;
 mod slice;
 mod stand_in;

@@ -86,7 +86,7 @@ const USUAL: Kind = Kind {
 };
 
 /// Every client of docs/devices.md, as its source says that it behaves.
-pub(crate) static KINDS: [Kind; 12] = [
+pub(crate) static KINDS: [Kind; 13] = [
     USUAL,
     Kind {
         name: "Traccar Client 9",
@@ -181,6 +181,20 @@ pub(crate) static KINDS: [Kind; 12] = [
             Request("POST", String::new(), JSON, body.to_string())
         },
         is_ordered: false,
+        ..USUAL
+    },
+    Kind {
+        name: "flespi",
+        request: |points| {
+            let message = |Point { second, latitude, longitude }: &Point| {
+                json!({ "ident": "1", "timestamp": second, "position.latitude": latitude,
+                    "position.longitude": longitude, "position.speed": 0, "position.valid": true })
+            };
+            let messages: Vec<Value> = points.iter().map(message).collect();
+            Request("POST", String::new(), JSON, json!(messages).to_string())
+        },
+        together: 3,
+        is_delivered: |status, _| status == 200,
         ..USUAL
     },
 ];

@@ -61,7 +61,7 @@ test("search narrows list and map", async () => {
 });
 
 test("a phone is set up by a code, and its first position is told", async () => {
-  const { page } = await fleetOf();
+  const { fleet, page } = await fleetOf();
   await visit(page, "#/fleet/new");
   await page.getByLabel("Name", { exact: true }).fill("My phone");
   await page.getByLabel("Tracker's own id").fill("phone-1");
@@ -78,6 +78,15 @@ test("a phone is set up by a code, and its first position is told", async () => 
   }
   await dialog.getByRole("button", { name: "GPSLogger", exact: true }).click();
   const url = await dialog.getByRole("group", { name: "Address", exact: true }).textContent();
+  // a heartbeat is no position
+  assert.equal((await fetch(`${url}?batt=80`, { method: "POST" })).status, 200);
+  await eventually(async () => {
+    const { data } = await fleet.admin.get("/v1/trackers");
+    const { id } = data.find(({ uniqueId }) => uniqueId === "phone-1");
+    assert.ok((await fleet.admin.get(`/v1/trackers/${id}/reports`)).lastContactAt);
+  });
+  await page.waitForResponse(async (answer) => answer.url().includes("/reports") && Boolean((await answer.json()).lastContactAt));
+  await dialog.getByText("Waiting for the first position").waitFor();
   // what the phone then does
   const said = await fetch(`${url}?lat=59.33&lon=18.06&timestamp=${Math.round(Date.now() / 1000)}`, { method: "POST" });
   assert.equal(said.status, 200);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Fleet, eventually, setUp, signIn, visit } from "./harness/index.mjs";
+import { Fleet, Server, eventually, setUp, signIn, visit } from "./harness/index.mjs";
 
 const stage = setUp();
 const START = Date.parse("2026-05-01T10:00:00Z") / 1000;
@@ -122,4 +122,61 @@ test("the unit of a tracker's speeds is set in its form, and taken back", async 
   await eventually(async () => assert.equal((await fleet.admin.get(`/v1/trackers/${tracker.id}`)).speedUnit ?? null, null));
   await viewer.getByText("m/s", { exact: true }).waitFor({ state: "detached" });
   assert.deepEqual([...page.faults, ...viewer.faults], []);
+});
+
+test("a tracker shows when it was heard and what was refused of it, with the bytes; a viewer sees it too", async () => {
+  const { fleet, page } = await opened();
+  const bus = await fleet.vehicle("Bus 1");
+  const { data: [tracker] } = await fleet.admin.get("/v1/trackers");
+  await visit(page, `#/trackers/${tracker.id}`);
+  const reports = page.getByRole("region", { name: "Reports" });
+  await reports.getByText("never").first().waitFor();
+  assert.equal(await reports.getByText("never").count(), 2);
+
+  const say = async (query) => assert.equal((await fetch(`${stage.server.url}/in/${bus.tracker.token}?${query}`)).status, 200);
+  await say("batt=80");
+  await eventually(async () => assert.equal(await reports.getByText("never").count(), 1), "a heartbeat is heard, and no position");
+  for (let minute = 0; minute < 7; minute += 1) await say(`lat=0&lon=0&timestamp=${START + 60 * minute}`);
+  await reports.getByText("Refused for good").waitFor();
+  await reports.getByRole("button", { name: "Show 2 more" }).click();
+  assert.equal(await reports.getByRole("listitem").count(), 7);
+  await reports.getByText("What was sent").first().click();
+  await reports.getByText(`lat=0&lon=0&timestamp=${START + 360}`).waitFor();
+  await say(`lat=59.33&lon=18.06&timestamp=${START}`);
+  await eventually(async () => assert.equal(await reports.getByText("never").count(), 0));
+
+  const viewer = await stage.page();
+  await signIn(viewer, await fleet.person("viewer"));
+  await visit(viewer, `#/trackers/${tracker.id}`);
+  await viewer.getByRole("region", { name: "Reports" }).getByText("Refused for good").waitFor();
+  assert.equal(await viewer.getByText("Set up its app").count(), 0);
+  assert.deepEqual([...page.faults, ...viewer.faults], []);
+});
+
+test("the app of a tracker that there is gets a new token with its codes, for the address that the settings name", async (context) => {
+  const server = await Server.start("--public-url", "http://192.0.2.7:8080");
+  context.after(() => server.remove());
+  const fleet = await Fleet.make(server);
+  const page = await stage.page({ server });
+  await signIn(page, fleet);
+  const bus = await fleet.vehicle("Bus 1");
+  const { data: [tracker] } = await fleet.admin.get("/v1/trackers");
+  // what came before the codes are shown is not what the app sent
+  assert.equal((await fetch(`${server.url}/in/${bus.tracker.token}?lat=59.33&lon=18.06&timestamp=${START}`)).status, 200);
+  await visit(page, `#/trackers/${tracker.id}`);
+  await page.getByText("Set up its app").click();
+  await page.getByText("only as a hash").waitFor();
+  await page.getByRole("button", { name: "New token with codes" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "New token" }).click();
+  const dialog = page.getByRole("dialog", { name: `Token of ${tracker.uniqueId}` });
+  await dialog.getByRole("img", { name: "QR code that sets up Traccar Client" }).waitFor();
+  await dialog.getByText("Waiting for the first position").waitFor();
+  assert.equal(await dialog.getByText("A phone does not reach").count(), 0);
+  const address = await dialog.getByRole("group", { name: "Address", exact: true }).textContent();
+  assert.match(address, /^http:\/\/192\.0\.2\.7:8080\/in\/wpt_/);
+  const path = new URL(address).pathname;
+  assert.equal((await fetch(`${server.url}/in/${bus.tracker.token}?lat=59.33&lon=18.06&timestamp=${START}`)).status, 401);
+  assert.equal((await fetch(`${server.url}${path}?lat=59.33&lon=18.06&timestamp=${START + 60}`)).status, 200);
+  await dialog.getByText("First position received").waitFor();
+  assert.deepEqual(page.faults, []);
 });

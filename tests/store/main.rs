@@ -8,6 +8,7 @@ mod cards;
 mod changes;
 mod chunks;
 mod connections;
+mod contacts;
 mod corrections;
 mod driven;
 mod driver_at;

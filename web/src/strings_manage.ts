@@ -2,6 +2,7 @@
 
 import { count, whole } from "./numbers";
 import { pending } from "./strings_pending";
+import { reports } from "./strings_reports";
 import { webhooks } from "./strings_webhooks";
 
 export const manage = {
@@ -265,6 +266,7 @@ export const manage = {
     speedUnitHint: "Only where its app leaves that open: the OsmAnd app and Colota's template OwnTracks mean m/s.",
   },
   pending,
+  reports,
   phone: {
     title: "Use a phone",
     apps: "Apps",

@@ -19,9 +19,14 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    /// The next rounds of a drive.
+    /// The next rounds of a drive, in each of which every vehicle reports.
     pub(crate) fn next(drive: &mut Drive, rounds: u32) -> Arc<Self> {
-        let (fixes, transitions) = drive.next(rounds);
+        Self::next_of(drive, rounds, |_, _| true)
+    }
+
+    /// The next rounds of a drive; `reports` says of a vehicle and a round whether it does.
+    pub(crate) fn next_of(drive: &mut Drive, rounds: u32, reports: impl Fn(u32, u32) -> bool) -> Arc<Self> {
+        let (fixes, transitions) = drive.next(rounds, reports);
         Arc::new(Self::new(fixes, transitions))
     }
 
@@ -29,7 +34,9 @@ impl Slice {
         expected.sort_unstable();
         let first_round = fixes.iter().map(|fix| fix.round).min().unwrap_or_default();
         let vehicles = fixes.iter().map(|fix| fix.vehicle + 1).max().unwrap_or_default();
-        let mut slice = Self { places: vec![u32::MAX; fixes.len()], fixes, expected, first_round, vehicles };
+        let end = fixes.iter().map(|fix| fix.round + 1).max().unwrap_or_default();
+        let places = vec![u32::MAX; ((end - first_round) * vehicles) as usize];
+        let mut slice = Self { places, fixes, expected, first_round, vehicles };
         for (index, fix) in slice.fixes.iter().enumerate() {
             let place = (fix.round - first_round) * vehicles + fix.vehicle;
             slice.places[place as usize] = index as u32;

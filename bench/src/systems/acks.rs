@@ -1,4 +1,4 @@
-//! What this server answers to fixes: acks on the tracker socket, answers to requests.
+//! What this server answers to fixes: acks on the tracker socket, answers to requests, counts of Teltonika's records.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -77,5 +77,35 @@ impl Ear for AnswerEar {
             }
         }
         heard
+    }
+}
+
+/// Reads how many records of each packet are stored, in four bytes.
+#[derive(Default)]
+pub(super) struct CountEar {
+    awaited: VecDeque<Awaited>,
+}
+
+impl Ear for CountEar {
+    fn may_end(&self) -> bool {
+        self.awaited.is_empty()
+    }
+
+    fn expect(&mut self, frames: Vec<Awaited>) {
+        self.awaited.extend(frames);
+    }
+
+    fn hear(&mut self, bytes: &[u8], at: Instant, log: &SharedLog) -> usize {
+        let (counts, rest) = bytes.as_chunks();
+        for count in counts {
+            let mut log = log.lock();
+            match self.awaited.pop_front() {
+                Some(Awaited { frame, fixes }) if u32::from_be_bytes(*count) == fixes => {
+                    log.acknowledge(frame as usize, at);
+                }
+                _ => log.fail(format!("not the count of a packet's records: {count:?}")),
+            }
+        }
+        bytes.len() - rest.len()
     }
 }

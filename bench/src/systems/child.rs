@@ -7,10 +7,13 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 /// What a child says once it can be measured, in one line.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Ready {
     /// Where it listens.
     pub(crate) address: String,
+    /// Where Teltonika devices connect; empty if nowhere.
+    #[serde(default)]
+    pub(crate) devices: String,
     /// A platform operator's access token.
     pub(crate) operator: String,
     /// The access token of a system user that reports for all trackers.

@@ -6,7 +6,7 @@ use waypost_test_support::PrivatePostgres;
 use super::acks::AckEar;
 use super::child::Child;
 use super::items::encoder;
-use super::session::{Opening, Processes, Session};
+use super::session::{Answer, Opening, Processes, Session};
 use super::waypost::{begin_millis, start_postgres, tracker_upgrade, world_arguments};
 use super::{Packing, Store, ask};
 use crate::wire::http;
@@ -38,7 +38,7 @@ pub(crate) fn open_floor(world: &World, packing: Packing, store: Store) -> Resul
     let openings = (0..connections).map(|connection| Opening {
         address: address.clone(),
         request: tracker_upgrade(&address, &connection.to_string()).into_bytes(),
-        answer: "101",
+        answer: Answer::Head("101"),
         then: Vec::new(),
         ear: Box::<AckEar>::default(),
     });

@@ -1,32 +1,62 @@
-//! Fixes as this server takes them: items of the tracker socket, or requests with one fix as the OsmAnd app makes them.
+//! Fixes as this server takes them: items of the tracker socket, requests with one fix as the OsmAnd app makes them, or
+//! packets of one record as Teltonika's devices make them.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use super::Packing;
+use nom_teltonika::encoder::{AvlRecordFields, encode_avl_frame};
+use nom_teltonika::protocol::{AvlCodec, GpsElement, Priority};
+
 use super::session::Encode;
+use super::{Packing, Speaks};
 use crate::load::Slice;
 use crate::wire::{http, ws};
 use crate::world::Fix;
 
-/// Writes frames of items, numbered by connection, or requests with one fix.
+/// Writes what each connection speaks; frames' items are numbered by connection.
 pub(crate) fn encoder(begin_millis: i64, packing: Packing, address: &str, trackers: &[String]) -> Encode {
     let (address, trackers) = (address.to_owned(), trackers.to_vec());
     let mut numbers: HashMap<u32, i64> = HashMap::new();
     Box::new(move |slice: &Slice, connection, fixes, bytes| {
-        if packing == Packing::Http {
-            let token = trackers.get(connection as usize).map_or("", String::as_str);
-            for fix in fixes {
-                let query = osmand_query(&slice.fixes[*fix as usize], begin_millis);
-                bytes.extend(http::get(&address, &format!("/in/{token}?{query}")).bytes());
+        let spoken = fixes.iter().map(|fix| &slice.fixes[*fix as usize]);
+        match packing.speaks(connection) {
+            Speaks::Http => {
+                let token = trackers.get(connection as usize).map_or("", String::as_str);
+                for fix in spoken {
+                    let query = osmand_query(fix, begin_millis);
+                    bytes.extend(http::get(&address, &format!("/in/{token}?{query}")).bytes());
+                }
             }
-            return;
+            Speaks::Teltonika => spoken.for_each(|fix| bytes.extend(teltonika_packet(fix, begin_millis))),
+            Speaks::Frames => {
+                let next = numbers.entry(connection).or_default();
+                let text = frame_text(slice, fixes, *next + 1, begin_millis, packing);
+                *next += fixes.len() as i64;
+                ws::push_text(&text, bytes);
+            }
         }
-        let next = numbers.entry(connection).or_default();
-        let text = frame_text(slice, fixes, *next + 1, begin_millis, packing);
-        *next += fixes.len() as i64;
-        ws::push_text(&text, bytes);
     })
+}
+
+/// What a Teltonika device says first: its name, with the length before it.
+pub(super) fn teltonika_greeting(vehicle: u32) -> Vec<u8> {
+    let name = format!("v{vehicle}");
+    [&(name.len() as u16).to_be_bytes()[..], name.as_bytes()].concat()
+}
+
+/// A packet of one record with what an item has, and what none is without: altitude and satellites.
+fn teltonika_packet(fix: &Fix, begin_millis: i64) -> Vec<u8> {
+    let at = begin_millis + i64::from(fix.round) * 1_000;
+    let gps = GpsElement {
+        longitude_raw: (fix.place.x * 1e7).round() as i32,
+        latitude_raw: (fix.place.y * 1e7).round() as i32,
+        altitude_meters: 150,
+        angle_degrees: fix.heading,
+        satellites: 9,
+        speed_kph: 54,
+    };
+    let record = AvlRecordFields::new((at as u64).into(), Priority::Low, gps);
+    encode_avl_frame(AvlCodec::Codec8, &[record]).expect("one record without elements fits into a packet")
 }
 
 /// A fix as the OsmAnd app reports it, its speed in knots, without the device's name.

@@ -55,6 +55,19 @@ pub(crate) enum Packing {
     Own { fixes: usize },
     /// A connection per vehicle, a request per fix.
     Http,
+    /// A connection per vehicle, a fix per message: the first so many are Teltonika devices, the others make requests.
+    Devices { teltonika: u32 },
+}
+
+/// What a connection speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Speaks {
+    /// The tracker socket's frames.
+    Frames,
+    /// Requests.
+    Http,
+    /// Packets of Teltonika's codec 8.
+    Teltonika,
 }
 
 impl Packing {
@@ -63,7 +76,16 @@ impl Packing {
         match self {
             Self::Fleet { connections, fixes } => (connections, fixes),
             Self::Own { fixes } => (vehicles, fixes),
-            Self::Http => (vehicles, 1),
+            Self::Http | Self::Devices { .. } => (vehicles, 1),
+        }
+    }
+
+    /// What a connection speaks, by its number.
+    pub(crate) const fn speaks(self, connection: u32) -> Speaks {
+        match self {
+            Self::Fleet { .. } | Self::Own { .. } => Speaks::Frames,
+            Self::Devices { teltonika } if connection < teltonika => Speaks::Teltonika,
+            Self::Http | Self::Devices { .. } => Speaks::Http,
         }
     }
 }

@@ -7,13 +7,15 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use tokio::sync::oneshot;
+use uuid::Uuid;
 use waypost::app::Application;
-use waypost::config::{AdminListen, Secret, Settings};
+use waypost::config::{AdminListen, DeviceListener, DeviceProtocol, Secret, Settings};
 use waypost::mail::{Mailbox, Transport};
 use waypost::telemetry;
+use waypost_actors::model::OrganizationId;
 
 use super::Store;
-use super::child::{say_ready, wait_for_parent};
+use super::child::{Ready, say_ready, wait_for_parent};
 use super::history::{History, SetBack};
 use super::null_store::NullStore;
 use super::prepare::{EMAIL, PASSWORD, Prepare};
@@ -44,6 +46,9 @@ pub(crate) struct ServerOptions {
     /// Vehicles that nobody hears of, with the null store
     #[arg(long, default_value_t = 0)]
     idle_vehicles: u32,
+    /// Open a port for Teltonika devices of this organization
+    #[arg(long, value_name = "ID")]
+    devices_of: Option<Uuid>,
     /// Threads that serve sockets; default: one per core
     #[arg(long)]
     workers: Option<usize>,
@@ -73,6 +78,7 @@ pub(crate) async fn serve(options: ServerOptions) -> Result<()> {
     )
     .await?;
     let (context, address) = (application.context.clone(), application.address);
+    let devices = application.device_addresses.first().map(ToString::to_string).unwrap_or_default();
     let (stop, asked) = oneshot::channel::<()>();
     let running = actix_rt::spawn(application.run(async {
         asked.await.ok();
@@ -86,8 +92,7 @@ pub(crate) async fn serve(options: ServerOptions) -> Result<()> {
         // The tokens are of the first day.
         ready = prepare.ready(&data_dir, &address.to_string()).await?;
     }
-    say_ready(&ready)?;
-    drop(ready);
+    say_ready(&Ready { devices, ..ready })?;
     tokio::task::spawn_blocking(wait_for_parent).await?;
     stop.send(()).ok();
     running.await?.context("the server did not end well")?;
@@ -95,6 +100,11 @@ pub(crate) async fn serve(options: ServerOptions) -> Result<()> {
 }
 
 fn settings(options: &ServerOptions, data_dir: PathBuf) -> Settings {
+    let teltonika = |organization| DeviceListener {
+        protocol: DeviceProtocol::Teltonika,
+        address: ([127, 0, 0, 1], 0).into(),
+        organization: OrganizationId(organization),
+    };
     Settings {
         listen: ([127, 0, 0, 1], 0).into(),
         data_dir,
@@ -103,6 +113,7 @@ fn settings(options: &ServerOptions, data_dir: PathBuf) -> Settings {
         admin_password: Some(Secret::new(PASSWORD.to_owned())),
         log: "warn".to_owned(),
         workers: options.workers,
+        device_listeners: options.devices_of.map(teltonika).into_iter().collect(),
         tracker_ping_interval: NEVER,
         feed_heartbeat_interval: NEVER,
         admin_listen: AdminListen::Off,

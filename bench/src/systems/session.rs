@@ -136,12 +136,20 @@ impl Session {
     }
 }
 
-/// A socket to open: its address, what to send first, what the answer must contain, and the ear for the rest.
+/// What must come back before an opening is done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Answer {
+    Nothing,
+    /// A head up to an empty line that holds this.
+    Head(&'static str),
+    Byte(u8),
+}
+
+/// A socket to open: its address, what to send first, what is answered, and the ear for the rest.
 pub(crate) struct Opening {
     pub(crate) address: String,
     pub(crate) request: Vec<u8>,
-    /// The answer ends with an empty line and holds this; empty: there is no answer.
-    pub(crate) answer: &'static str,
+    pub(crate) answer: Answer,
     pub(crate) then: Vec<u8>,
     pub(crate) ear: Box<dyn Ear>,
 }
@@ -160,17 +168,34 @@ fn opened(openings: Vec<Opening>) -> Result<Vec<(TcpStream, Box<dyn Ear>)>> {
             asked.push((socket, opening));
         }
         for (mut socket, opening) in asked {
-            if !opening.answer.is_empty() {
-                let head = answer_head(&mut socket).with_context(|| opening.address.clone())?;
-                if !head.contains(opening.answer) {
-                    bail!("{}: not {:?} but {head}", opening.address, opening.answer);
-                }
-            }
+            opening.answer.await_on(&mut socket).with_context(|| opening.address.clone())?;
             socket.write_all(&opening.then)?;
             done.push((socket, opening.ear));
         }
     }
     Ok(done)
+}
+
+impl Answer {
+    fn await_on(self, socket: &mut TcpStream) -> Result<()> {
+        match self {
+            Self::Nothing => {}
+            Self::Head(wanted) => {
+                let head = answer_head(socket)?;
+                if !head.contains(wanted) {
+                    bail!("not {wanted:?} but {head}");
+                }
+            }
+            Self::Byte(wanted) => {
+                let mut byte = [0];
+                socket.read_exact(&mut byte).context("no answer")?;
+                if byte != [wanted] {
+                    bail!("not {wanted} but {}", byte[0]);
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Reads up to the empty line and no further: what follows is for the ear.

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use super::Packing;
-use super::session::{Encode, Opening, Processes, Session};
+use super::session::{Answer, Encode, Opening, Processes, Session};
 use crate::load::{Awaited, Ear, SharedLog, Slice};
 use crate::wire::resp::{Reply, first_reply, push_command};
 use crate::world::{Transition, World, make_fences};
@@ -33,7 +33,7 @@ pub(crate) fn open_tile38(world: &World, packing: Packing, address: &str) -> Res
 }
 
 fn opening(address: &str, then: Vec<u8>, ear: Box<dyn Ear>) -> Opening {
-    Opening { address: address.to_owned(), request: Vec::new(), answer: "", then, ear }
+    Opening { address: address.to_owned(), request: Vec::new(), answer: Answer::Nothing, then, ear }
 }
 
 /// Makes a channel of each fence; returns the server's process.

@@ -12,7 +12,7 @@ use waypost_actors::model::Timestamp;
 
 use super::items::osmand_query;
 use super::session::{Encode, Processes, Session};
-use super::waypost::{begin_millis, http_openings};
+use super::waypost::{begin_millis, http_opening};
 use super::{Packing, Rivals, ask};
 use crate::load::Slice;
 use crate::wire::http;
@@ -58,7 +58,7 @@ pub(crate) fn open_traccar(world: &World, rivals: &Rivals) -> Result<Session> {
     let mut session =
         Session::new("Traccar", processes, Packing::Http, world.vehicles, encoder(begin, &osmand, prefix))?;
     let vehicles = world.vehicles;
-    session.reopen = Some(Box::new(move || http_openings(&osmand, vehicles)));
+    session.reopen = Some(Box::new(move || (0..vehicles).map(|_| http_opening(&osmand)).collect()));
     session.fetch_transitions = Some(Box::new(move |slice| {
         until_all(slice.expected.len(), || rest.transitions(slice, begin, &devices, &fences))
     }));

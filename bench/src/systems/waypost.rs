@@ -1,4 +1,4 @@
-//! This server: the tracker socket or `/in/{token}` in, the live feed out.
+//! This server: the tracker socket, `/in/{token}` or a port for hardware in, the live feed out.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -9,13 +9,13 @@ use anyhow::{Result, bail};
 use serde_json::json;
 use waypost_test_support::PrivatePostgres;
 
-use super::acks::{AckEar, AnswerEar};
-use super::child::Child;
+use super::acks::{AckEar, AnswerEar, CountEar};
+use super::child::{Child, Ready};
 use super::feed::FeedEar;
 use super::history::History;
-use super::items::encoder;
-use super::session::{Opening, Processes, Session, wait_until};
-use super::{Packing, Store};
+use super::items::{encoder, teltonika_greeting};
+use super::session::{Answer, Opening, Processes, Session, wait_until};
+use super::{Packing, Speaks, Store};
 use crate::wire::ws;
 use crate::world::World;
 
@@ -48,10 +48,12 @@ pub(crate) struct WaypostOptions {
     pub(crate) data_dir: Option<PathBuf>,
     pub(crate) idle_vehicles: u32,
     pub(crate) history: History,
+    /// The organization that a port for Teltonika devices is open for.
+    pub(crate) devices_of: Option<String>,
 }
 
 impl WaypostOptions {
-    /// Without a directory of its own, without idle vehicles, and without a past.
+    /// Without a directory of its own, idle vehicles, a past and a port for devices.
     pub(crate) fn new(world: &World, store: Store, packing: Packing) -> Self {
         Self {
             world: world.clone(),
@@ -60,6 +62,7 @@ impl WaypostOptions {
             data_dir: None,
             idle_vehicles: 0,
             history: History::default(),
+            devices_of: None,
         }
     }
 }
@@ -110,6 +113,8 @@ impl Waypost {
         arguments.push(format!("--idle-vehicles={}", options.idle_vehicles));
         arguments.push(format!("--history-days={}", options.history.history_days));
         arguments.push(format!("--fixes-a-day={}", options.history.fixes_a_day));
+        arguments
+            .extend(options.devices_of.iter().map(|organization| format!("--devices-of={organization}")));
         if let Some(directory) = &options.data_dir {
             arguments.push(format!("--data-dir={}", directory.display()));
         }
@@ -131,7 +136,6 @@ impl Waypost {
             Store::Postgres => "waypost, PostgreSQL",
         };
         let (packing, vehicles) = (self.options.packing, self.options.world.vehicles);
-        let openings = self.openings();
         let feeds = watching.iter().map(|what| self.feed(what)).collect::<Result<Vec<_>>>()?;
         let encode =
             encoder(self.begin_millis, packing, &self.child.ready.address, &self.child.ready.trackers);
@@ -146,34 +150,14 @@ impl Waypost {
         if let Some(why) = log.lock().failures.first() {
             bail!("a dispatcher could not subscribe: {why}");
         }
-        if packing == Packing::Http {
-            let address = self.child.ready.address.clone();
-            session.reopen = Some(Box::new(move || http_openings(&address, vehicles)));
+        let ready = self.child.ready.clone();
+        if (0..packing.of(vehicles).0).any(|connection| packing.speaks(connection) == Speaks::Http) {
+            session.reopen = Some(Box::new(move || openings_of(&ready, packing, vehicles)));
         } else {
-            session.open(openings)?;
+            session.open(openings_of(&ready, packing, vehicles))?;
         }
         session.keep(Box::new((self, listening)));
         Ok(session)
-    }
-
-    /// The trackers' sockets.
-    fn openings(&self) -> Vec<Opening> {
-        let ready = &self.child.ready;
-        let (connections, _) = self.options.packing.of(self.options.world.vehicles);
-        let opening = |connection: u32| {
-            let token = match self.options.packing {
-                Packing::Fleet { .. } => &ready.fleet,
-                Packing::Own { .. } | Packing::Http => &ready.trackers[connection as usize],
-            };
-            Opening {
-                address: ready.address.clone(),
-                request: tracker_upgrade(&ready.address, token).into_bytes(),
-                answer: "101",
-                then: Vec::new(),
-                ear: Box::<AckEar>::default(),
-            }
-        };
-        (0..connections).map(opening).collect()
     }
 
     fn feed(&self, what: &Subscription) -> Result<Opening> {
@@ -206,7 +190,7 @@ impl Waypost {
         Ok(Opening {
             address: ready.address.clone(),
             request: ws::upgrade(&ready.address, "/v1/ws/live", None, &ready.operator).into_bytes(),
-            answer: "101",
+            answer: Answer::Head("101"),
             then,
             ear: Box::new(FeedEar { begin_millis: self.begin_millis, what: what.clone(), numbers }),
         })
@@ -218,16 +202,41 @@ pub(super) fn start_postgres() -> Result<Option<PrivatePostgres>> {
     PrivatePostgres::start(&POSTGRES).map_err(anyhow::Error::msg)
 }
 
-/// A connection per vehicle, with nothing said on it.
-pub(super) fn http_openings(address: &str, vehicles: u32) -> Vec<Opening> {
-    let opening = |_| Opening {
+/// The trackers' sockets.
+fn openings_of(ready: &Ready, packing: Packing, vehicles: u32) -> Vec<Opening> {
+    let opening = |connection: u32| match packing.speaks(connection) {
+        Speaks::Http => http_opening(&ready.address),
+        Speaks::Teltonika => Opening {
+            address: ready.devices.clone(),
+            request: teltonika_greeting(connection),
+            answer: Answer::Byte(1),
+            then: Vec::new(),
+            ear: Box::<CountEar>::default(),
+        },
+        Speaks::Frames => {
+            let is_fleet = matches!(packing, Packing::Fleet { .. });
+            let token = if is_fleet { &ready.fleet } else { &ready.trackers[connection as usize] };
+            Opening {
+                address: ready.address.clone(),
+                request: tracker_upgrade(&ready.address, token).into_bytes(),
+                answer: Answer::Head("101"),
+                then: Vec::new(),
+                ear: Box::<AckEar>::default(),
+            }
+        }
+    };
+    (0..packing.of(vehicles).0).map(opening).collect()
+}
+
+/// A connection for requests, with nothing said on it.
+pub(super) fn http_opening(address: &str) -> Opening {
+    Opening {
         address: address.to_owned(),
         request: Vec::new(),
-        answer: "",
+        answer: Answer::Nothing,
         then: Vec::new(),
         ear: Box::<AnswerEar>::default(),
-    };
-    (0..vehicles).map(opening).collect()
+    }
 }
 
 pub(super) fn tracker_upgrade(address: &str, token: &str) -> String {

@@ -13,7 +13,7 @@ use crate::table::{self, megabytes};
 use crate::world::{Drive, Mix, Motion, World};
 
 /// The pause after anything that was started, before memory is read.
-const QUIET_AFTER: Duration = Duration::from_secs(2);
+pub(super) const QUIET_AFTER: Duration = Duration::from_secs(2);
 
 /// How idleness is measured.
 #[derive(Clone, Debug, Args)]

@@ -5,6 +5,7 @@ pub(crate) mod edits;
 pub(crate) mod fan_out;
 pub(crate) mod growth;
 pub(crate) mod idle;
+pub(crate) mod inputs;
 pub(crate) mod latency;
 pub(crate) mod restart;
 pub(crate) mod soak;

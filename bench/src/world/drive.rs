@@ -1,4 +1,4 @@
-//! Vehicles on their way: a round is one fix of each, in random order, with the oracle's transitions.
+//! Vehicles on their way: a round is one fix of each that reports then, in random order, with the oracle's transitions.
 
 use geo::Coord;
 use rand::rngs::StdRng;
@@ -58,14 +58,20 @@ impl Drive {
         Self { truth, motion: world.motion, dice, vehicles, round: 0 }
     }
 
-    /// The next rounds, and every transition in them.
-    pub(crate) fn next(&mut self, rounds: u32) -> (Vec<Fix>, Vec<Transition>) {
+    /// The next rounds, and every transition in them. Says of a vehicle and a round whether it reports then; one that
+    /// does not stands still meanwhile.
+    pub(crate) fn next(
+        &mut self,
+        rounds: u32,
+        reports: impl Fn(u32, u32) -> bool,
+    ) -> (Vec<Fix>, Vec<Transition>) {
         let mut fixes = Vec::with_capacity(rounds as usize * self.vehicles.len());
         let mut transitions = Vec::new();
         let mut order: Vec<u32> = (0..self.vehicles.len() as u32).collect();
         for _ in 0..rounds {
             order.shuffle(&mut self.dice);
-            for &vehicle in &order {
+            let round = self.round;
+            for &vehicle in order.iter().filter(|vehicle| reports(**vehicle, round)) {
                 fixes.push(self.step(vehicle, &mut transitions));
             }
             self.round += 1;
@@ -142,9 +148,9 @@ mod tests {
         let world =
             World { seed: 9, vehicles: 50, fences: 300, vertices: 12, mix: Mix::Poly, motion: Motion::Jump };
         let drive = || Drive::new(&world);
-        let (fixes, transitions) = drive().next(6);
+        let (fixes, transitions) = drive().next(6, |_, _| true);
         assert_eq!(fixes.len(), 300);
-        assert!((fixes, transitions.clone()) == drive().next(6));
+        assert!((fixes, transitions.clone()) == drive().next(6, |_, _| true));
         assert!(transitions.len() > 100);
         for vehicle in 0..50 {
             for fence in 0..300 {

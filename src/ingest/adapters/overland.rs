@@ -30,6 +30,9 @@ pub(super) const ADAPTER: Adapter = Adapter {
 struct Batch<'a> {
     #[serde(borrow)]
     locations: json::List<'a>,
+    /// Whose features those are that do not say it themselves.
+    #[serde(default, deserialize_with = "json::text")]
+    device_id: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -98,14 +101,16 @@ struct Properties {
 fn parse(request: &Request) -> Result<Parsed<'_>, BadFrame> {
     let batch: Batch<'_> = json::read(&request.body)?;
     let mut parsed = Parsed::default();
-    batch.locations.0.iter().for_each(|feature| parsed.add(message(feature.get())));
+    for feature in &batch.locations.0 {
+        parsed.add(message(feature.get(), batch.device_id.as_deref()));
+    }
     Ok(parsed)
 }
 
-fn message(feature: &str) -> Result<Message<'static>, BadItem> {
+fn message(feature: &str, named: Option<&str>) -> Result<Message<'static>, BadItem> {
     let feature: Feature = json::read_one(feature)?;
     let sent = feature.properties;
-    let tracker = sent.device_id.map(Cow::Owned);
+    let tracker = sent.device_id.or_else(|| named.map(str::to_owned)).map(Cow::Owned);
     if sent.action.is_some() || sent.kind.as_deref() == Some("trip") {
         return Ok(Message::Contact(tracker));
     }
@@ -143,10 +148,15 @@ mod tests {
                 {"geometry":{"coordinates":[1]},"properties":{}},
                 7,
                 {"geometry":null,"properties":{"action":"visit","device_id":"bus7"}},
-                {"geometry":{"coordinates":[1,2]},"properties":{"type":"trip"}}],"current":{},"trip":{}}"#,
+                {"geometry":{"coordinates":[1,2]},"properties":{"type":"trip"}}],"current":{},"trip":{},"device_id":"phone"}"#,
         );
         let parsed = parse(&request).unwrap();
         assert_eq!((parsed.items.len(), parsed.contacts.len()), (3, 2));
+        assert_eq!(
+            parsed.contacts,
+            [Some("bus7".into()), Some("phone".into())],
+            "its own name before that of all"
+        );
         let item = parsed.items[0].as_ref().unwrap();
         assert_eq!(item.recorded_at.as_ref().unwrap().to_string(), "2015-10-01T15:00:00.000Z");
         let carried = item.attributes.as_ref().map(|carried| carried.as_json());

@@ -15,6 +15,7 @@
 //! installed, their tests say so and pass; `WAYPOST_TEST_REQUIRE=postgresql,redis` makes that a failure. So it is with the broker, mosquitto.
 
 mod eventually;
+mod garbled;
 mod in_process;
 mod mosquitto;
 mod positions;
@@ -25,10 +26,12 @@ mod proxy;
 mod redis;
 mod report;
 mod said;
+mod secrets;
 mod service;
 mod store;
 
 pub use eventually::{Attempt, eventually};
+pub use garbled::each_input;
 pub use in_process::{Running, new_account, sign_in};
 pub use mosquitto::{Heard, Mosquitto, Subscribed};
 pub use positions::stored_positions;
@@ -37,6 +40,7 @@ pub use program::{Launch, PASSWORD, Program, ROOT, port_for_restarts};
 pub use proxy::Proxy;
 pub use redis::{PrivateRedis, redis};
 pub use said::{Said, text};
+pub use secrets::{looks_secret, secrets_of};
 pub use service::scratch;
 pub use store::{TestStore, run};
 pub use waypost::store::sql::Engine;

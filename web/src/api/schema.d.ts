@@ -5376,6 +5376,12 @@ export interface components {
         /** @description When a tracker was last heard, and what it sent that was refused for good. */
         readonly TrackerReports: {
             readonly lastContactAt?: components["schemas"]["Timestamp"] | null;
+            readonly lastPositionAt?: components["schemas"]["Timestamp"] | null;
+            /**
+             * @description The address under which people reach the server, if its settings say it: apps report at `/in` below it.
+             * @example https://fleet.example.com
+             */
+            readonly publicUrl?: string | null;
             /** @description The newest hundred of its reports that were refused for good, newest first. */
             readonly rejected: readonly components["schemas"]["RejectedReport"][];
         };

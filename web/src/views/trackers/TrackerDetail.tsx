@@ -1,4 +1,4 @@
-// One tracker: where it sits and sat, its token, whether it may report.
+// One tracker: where it sits and sat, its token, whether it may report, and whether it does.
 
 import { useSignal } from "@preact/signals";
 
@@ -13,6 +13,7 @@ import type { Issued } from "../../parts/TokenDialog";
 import { loadVehicles, scope, vehicleName } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { strings } from "../../strings";
+import { Reports } from "./Reports";
 import { SpeedUnitField } from "./SpeedUnitField";
 import { vehicleOptions } from "./TrackersView";
 
@@ -26,7 +27,7 @@ interface Props {
 }
 
 export function TrackerDetail({ tracker, reload, onGone, onToken }: Props) {
-  const asking = useSignal<"rotate" | "delete" | null>(null);
+  const asking = useSignal<"rotate" | "setUp" | "delete" | null>(null);
   const close = () => { asking.value = null; };
   const path = { id: tracker.id };
   const isDisabled = tracker.status === "disabled";
@@ -34,11 +35,11 @@ export function TrackerDetail({ tracker, reload, onGone, onToken }: Props) {
     await api.put("/v1/trackers/{id}", { path, query: scope.peek(), body });
     await Promise.all([reload(), loadVehicles()]);
   };
-  const rotate = async () => {
+  const rotate = async (isForApp: boolean) => {
     const issued = await api.post("/v1/trackers/{id}/token", { path, query: scope.peek() });
     // one dialog after the other, so that the focus finds its way back
     close();
-    onToken(issued);
+    onToken({ ...issued, isForApp });
   };
   const remove = async () => {
     await api.delete("/v1/trackers/{id}", { path, query: scope.peek() });
@@ -55,6 +56,14 @@ export function TrackerDetail({ tracker, reload, onGone, onToken }: Props) {
             <button type="button" class="danger" onClick={() => { asking.value = "delete"; }}>{strings.manage.form.delete}</button>
           </div>
           <TrackerForm tracker={tracker} put={put} />
+          <details class="group">
+            <summary>{strings.manage.reports.setUp}</summary>
+            <div class="fields">
+              <p>{strings.manage.reports.setUpText}</p>
+              <p class="quiet">{strings.manage.reports.setUpElse}</p>
+              <p><button type="button" onClick={() => { asking.value = "setUp"; }}>{strings.manage.reports.setUpAction}</button></p>
+            </div>
+          </details>
         </>
       ) : (
         <Facts facts={[
@@ -64,8 +73,11 @@ export function TrackerDetail({ tracker, reload, onGone, onToken }: Props) {
           [words.vehicle, tracker.vehicleId ? vehicleName(tracker.vehicleId) : words.notInstalled],
         ]} />
       )}
+      <Reports id={tracker.id} />
       <Installations tracker={tracker} />
-      {asking.value === "rotate" && <Confirm title={words.rotateTitle(tracker.uniqueId)} text={words.rotateText} action={words.rotate} work={rotate} onClose={close} />}
+      {(asking.value === "rotate" || asking.value === "setUp") && (
+        <Confirm title={words.rotateTitle(tracker.uniqueId)} text={words.rotateText} action={words.rotate} work={() => rotate(asking.peek() === "setUp")} onClose={close} />
+      )}
       {asking.value === "delete" && <Confirm title={words.remove(tracker.uniqueId)} text={words.removeText} action={strings.manage.form.delete} work={remove} onClose={close} />}
     </>
   );

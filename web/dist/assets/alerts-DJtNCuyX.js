@@ -1,0 +1,1 @@
+export{r as followAlerts}from"./alerts-CsN1hFaN.js";
