@@ -39,7 +39,8 @@ pub(crate) fn log_lines() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
         // What the libraries say too.
-        let filter: EnvFilter = "trace".parse().unwrap();
+        // The client of these tests, in this process, is no part of the server.
+        let filter: EnvFilter = "trace,tungstenite=off".parse().unwrap();
         let lines = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(|| Lines);
         lines.try_init().unwrap();
     });
