@@ -67,12 +67,15 @@ impl App {
             Some(server) => Some(fresh_database(&server).await),
             None => None,
         };
+        Self::start_with_root(|settings| settings.database_url = database.map(Secret::new)).await
+    }
+
+    /// A server with settings of its own, whose operator is signed in.
+    pub(crate) async fn start_with_root(set: impl FnOnce(&mut Settings)) -> Self {
         let mut app = Self::start_with(|settings| {
-            if let Some(url) = database {
-                settings.database_url = Some(Secret::new(url));
-            }
             settings.admin_email = Some(ROOT.into());
             settings.admin_password = Some(Secret::new(PASSWORD.into()));
+            set(settings);
         })
         .await;
         let said = app.post("/v1/auth/login", "", json!({ "email": ROOT, "password": PASSWORD })).await;

@@ -1,9 +1,8 @@
 //! What is known of a tracker beside its fixes: when it was last heard, and what was refused of it.
 
 use serde_json::{Value, json};
-use waypost::config::Secret;
 
-use crate::harness::{App, Org, PASSWORD, ROOT, text, with_app};
+use crate::harness::{App, Org, text, with_app};
 use crate::inputs::positions;
 
 /// A vehicle's and its tracker's ids, and the token.
@@ -130,14 +129,10 @@ fn the_newest_hundred_of_each_tracker_are_kept_and_nobody_else_sees_them() {
 fn whoever_sets_up_an_app_is_told_the_address_that_the_settings_name() {
     actix_rt::System::new().block_on(async {
         let told = "https://fleet.example.org";
-        let mut app = App::start_with(|settings| {
+        let app = App::start_with_root(|settings| {
             settings.public_url = Some(format!("{told}/"));
-            settings.admin_email = Some(ROOT.into());
-            settings.admin_password = Some(Secret::new(PASSWORD.into()));
         })
         .await;
-        let said = app.post("/v1/auth/login", "", json!({ "email": ROOT, "password": PASSWORD })).await;
-        app.root = text(&said.ok(200)["accessToken"]);
         let org = app.org("fleet").await;
         let (_, phone, _) = tracker(&app, &org, "phone").await;
         assert_eq!(reports(&app, &org, &phone).await, json!({ "publicUrl": told, "rejected": [] }));

@@ -7,11 +7,10 @@ use futures_util::FutureExt;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use waypost::config::Secret;
 use waypost_test_support::eventually;
 
 use crate::bare::{asked, exchange, request};
-use crate::harness::{App, PASSWORD, ROOT, text};
+use crate::harness::{App, text};
 
 /// Connections of one address that may wait.
 const MOST: usize = 5;
@@ -55,14 +54,10 @@ fn of_one_address_only_so_many_connections_keep_the_server_waiting() {
 #[test]
 fn who_came_to_a_socket_with_a_credential_is_no_stranger() {
     actix_rt::System::new().block_on(async {
-        let mut app = App::start_with(|settings| {
+        let app = App::start_with_root(|settings| {
             settings.waiting_connections = MOST;
-            settings.admin_email = Some(ROOT.into());
-            settings.admin_password = Some(Secret::new(PASSWORD.into()));
         })
         .await;
-        let said = app.post("/v1/auth/login", "", json!({ "email": ROOT, "password": PASSWORD })).await;
-        app.root = text(&said.ok(200)["accessToken"]);
         let org = app.org("known").await;
         let bus = json!({ "name": "Bus", "tracker": { "uniqueId": "imei-1" } });
         let made = app.post("/v1/vehicles", &org.org_admin, bus).await.ok(201);
