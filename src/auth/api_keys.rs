@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
@@ -91,18 +91,18 @@ impl ApiKeys {
     /// Notes that a key was accepted; stored from time to time.
     pub(super) fn note_use(&self, caller: &Caller, now: Timestamp) {
         if let Credential::Key(id) = caller.credential {
-            lock(&self.used).insert(id, now);
+            self.used.lock().insert(id, now);
         }
     }
 
     /// When a key was last accepted, if that is not stored yet.
     pub(super) fn last_used(&self, id: Uuid) -> Option<Timestamp> {
-        lock(&self.used).get(&id).copied()
+        self.used.lock().get(&id).copied()
     }
 
     /// Takes what is not stored yet.
     pub(super) fn take_uses(&self) -> Vec<(Uuid, Timestamp)> {
-        lock(&self.used).drain().collect()
+        self.used.lock().drain().collect()
     }
 }
 
@@ -112,8 +112,4 @@ impl Caller {
     pub fn only_reports(&self) -> bool {
         matches!(self.credential, Credential::Key(_)) && self.has_only(Scope::PositionsIngest)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
 }
