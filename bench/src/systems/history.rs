@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
+use geo::Coord;
 use serde::{Deserialize, Serialize};
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
@@ -18,7 +19,7 @@ use waypost_actors::model::{AttributesByFix, Fix, FuelReading, Place, Timestamp,
 use waypost_actors::report::{Pending, Reporter};
 
 use super::child::Ready;
-use crate::world::{Outline, SOUTH, WEST, WIDTH, World, make_fences};
+use crate::world::{Outline, SOUTH, WEST, WIDTH, World, make_fences, rounded};
 
 const DAY_SECONDS: f64 = 86_400.0;
 /// Seconds from one fix of a vehicle to the next, while it drives.
@@ -225,16 +226,14 @@ impl Trip {
             () => {
                 let along =
                     f64::from((self.vehicle * 37 + self.day * 11 + self.number * 5) % 1_000) / 1_000.0;
-                return rounded(SOUTH - 8.0 + along / 10.0, WEST + along * WIDTH);
+                return place(Coord { x: WEST + along * WIDTH, y: SOUTH - 8.0 + along / 10.0 });
             }
         };
-        let middle = fences[fence as usize].middle();
-        rounded(middle.y, middle.x)
+        place(fences[fence as usize].middle())
     }
 }
 
-/// Seven decimals, as devices have it.
-fn rounded(latitude: f64, longitude: f64) -> Place {
-    let round = |degrees: f64| (degrees * 1e7).round() / 1e7;
-    Place::new(round(latitude), round(longitude))
+fn place(point: Coord) -> Place {
+    let Coord { x, y } = rounded(point);
+    Place::new(y, x)
 }

@@ -151,7 +151,8 @@ fn ring(center: Coord, radius: f64, vertices: u32, dice: &mut StdRng) -> LineStr
     LineString(points)
 }
 
-pub(super) fn rounded(point: Coord) -> Coord {
+/// Seven decimals, as devices have it.
+pub(crate) fn rounded(point: Coord) -> Coord {
     let round = |degrees: f64| (degrees * 1e7).round() / 1e7;
     Coord { x: round(point.x), y: round(point.y) }
 }

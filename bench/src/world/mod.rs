@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use drive::{Drive, Fix};
-pub(crate) use fences::{Outline, make_fences};
+pub(crate) use fences::{Outline, make_fences, rounded};
 pub(crate) use truth::{Transition, Truth};
 
 /// The region: degrees.
