@@ -3,14 +3,16 @@
 //! Implemented by the server's `store`; the core knows no SQL.
 
 use std::error::Error;
+use std::future::ready;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use crate::geofence::FenceTimeline;
 use crate::model::{
     Change, Connection, Fence, Fix, GeofenceId, OrganizationId, Silence, Timestamp, Vehicle, VehicleId,
 };
-use crate::tracking::{Effects, Record, VehicleState};
+use crate::tracking::{Effects, NearSpan, Record, VehicleState};
 pub use crate::tracking::{Slice, StoredFix};
 use crate::watch::Audience;
 
@@ -228,6 +230,20 @@ pub trait TrackStore: Send + Sync + 'static {
 
     /// Reads the next part of a vehicle's timeline that awaits a correction; `None`: it is clean.
     fn slice(&self, vehicle: VehicleId) -> BoxFuture<'_, Result<Option<Slice>, StoreError>>;
+
+    /// The parts of some vehicles' timelines after an instant that a geofence may have to do with, each vehicle at most once;
+    /// a vehicle that never came near it since is left out. As stored when this is called, or later. This default answers
+    /// all of all of them, which is always right, and slow.
+    fn came_near<'a>(
+        &'a self,
+        fence: &'a FenceTimeline,
+        from: Timestamp,
+        vehicles: &'a [VehicleId],
+    ) -> BoxFuture<'a, Result<Vec<(VehicleId, NearSpan)>, StoreError>> {
+        let _ = fence;
+        let all = vehicles.iter().map(|vehicle| (*vehicle, NearSpan::since(from))).collect();
+        Box::pin(ready(Ok(all)))
+    }
 
     /// Reads back what a doubtful commit left: the vehicles' states, and the records and changes from `sequence` on. By then the
     /// abandoned commit must be over, stored or not: if it landed later, the store would no longer match what

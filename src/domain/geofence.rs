@@ -42,7 +42,7 @@ body!(
     }
     WHOLE: &["shape"];
     READ_ONLY: &["id", "organizationId", "createdAt", "updatedAt"];
-    DERIVED: &["bbox", "areaSquareMeters", "insideCount", "version"];
+    DERIVED: &["bbox", "areaSquareMeters", "insideCount", "pastCorrection", "version"];
 );
 
 body!(
@@ -82,6 +82,17 @@ pub struct Geofence {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+}
+
+/// The past that a geofence dated back still changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PastCorrection {
+    /// Vehicles of the organization whose past since the geofence's `effectiveFrom` is being judged anew; null while it is
+    /// looked up which of them came near.
+    pub vehicle_count: Option<i64>,
+    /// The earliest instant that is still to be judged anew; null while nothing is known to be.
+    pub from: Option<Timestamp>,
 }
 
 impl Geofence {

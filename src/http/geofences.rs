@@ -14,7 +14,7 @@ use super::problem::Problem;
 use super::query::{Query, flag, number, word};
 use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
 use crate::context::Context;
-use crate::domain::geofence::{CreateGeofence, Geofence};
+use crate::domain::geofence::{CreateGeofence, Geofence, PastCorrection};
 use crate::domain::paging::{Page, SortKey};
 use crate::large_bodies::Turn;
 use crate::ops::error::OpError;
@@ -32,6 +32,9 @@ pub struct GeofenceOut {
     geofence: Geofence,
     /// Vehicles inside now; not part of the ETag.
     inside_count: usize,
+    /// Only when one geofence is asked for: what of the past it still changes. Absent once all is put right.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    past_correction: Option<PastCorrection>,
 }
 
 impl GeofenceOut {
@@ -89,7 +92,7 @@ fn in_clients_terms(error: OpError, feature: Option<bool>) -> Problem {
 
 pub(super) async fn with_count(context: &Context, geofence: Geofence) -> Result<GeofenceOut, OpError> {
     let inside_count = ops::inside_counts(context, [geofence.id]).await?.pop().unwrap_or_default();
-    Ok(GeofenceOut { geofence, inside_count })
+    Ok(GeofenceOut { geofence, inside_count, past_correction: None })
 }
 
 fn single(
@@ -141,7 +144,9 @@ pub async fn list_geofences(
     let found = ops::list_geofences(&context, &by, &filter, &sort, page).await?;
     let counts = ops::inside_counts(&context, found.items.iter().map(|geofence| geofence.id)).await?;
     let items = found.items.into_iter().zip(counts);
-    let items = items.map(|(geofence, inside_count)| GeofenceOut { geofence, inside_count }).collect();
+    let items =
+        items.map(|(geofence, inside_count)| GeofenceOut { geofence, inside_count, past_correction: None });
+    let items = items.collect();
     let found = Page { items, total: found.total };
     if !wants_geojson(&request) {
         return Ok(answer::page(&request, page, found, |out: GeofenceOut| out.shown(false, with_shape)));
@@ -188,7 +193,9 @@ pub async fn find_geofence(
     by: Scoped,
 ) -> Answer {
     let found = ops::find_geofence(&context, &by, id).await?;
-    Ok(single(HttpResponse::Ok(), &request, &with_count(&context, found).await?))
+    let past_correction = ops::past_correction(&context, &by, id).await?;
+    let out = GeofenceOut { past_correction, ..with_count(&context, found).await? };
+    Ok(single(HttpResponse::Ok(), &request, &out))
 }
 
 /// Change a geofence: members left out stay, null clears, `shape` is replaced whole. Answers once

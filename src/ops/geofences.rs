@@ -14,7 +14,7 @@ use crate::auth::{Action, OrgScope};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::body::{Body, Params};
-use crate::domain::geofence::{CreateGeofence, Geofence, GeofenceIn, UpdateGeofence};
+use crate::domain::geofence::{CreateGeofence, Geofence, GeofenceIn, PastCorrection, UpdateGeofence};
 use crate::domain::members::Patch;
 use crate::domain::organization_settings::Settings;
 use crate::domain::paging::{Page, PageRequest, Sort};
@@ -82,6 +82,16 @@ pub async fn list_geofences(
 pub async fn find_geofence(context: &Context, by: &Scoped, id: GeofenceId) -> Result<Geofence, OpError> {
     let scope = by.scope(context, Action::ReadGeofences).await?;
     geofence::find(context.db.read(), &scope, id).await?.ok_or(OpError::NotFound)
+}
+
+/// What of the past awaits a correction because of a geofence.
+pub async fn past_correction(
+    context: &Context,
+    by: &Scoped,
+    id: GeofenceId,
+) -> Result<Option<PastCorrection>, OpError> {
+    let scope = by.scope(context, Action::ReadGeofences).await?;
+    Ok(geofence::past_correction(context.db.read(), &scope, id).await?)
 }
 
 /// How many vehicles are inside each of some geofences now.

@@ -12,7 +12,7 @@ use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
 use crate::domain::fold::anywhere;
-use crate::domain::geofence::{Geofence, GeofenceIn};
+use crate::domain::geofence::{Geofence, GeofenceIn, PastCorrection};
 use crate::domain::paging::{Page, PageRequest, Sort};
 
 /// Filters a list of geofences.
@@ -99,6 +99,23 @@ pub async fn find(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<Option
         .optional()
         .await?;
     Ok(row.map(Geofence::from))
+}
+
+/// What awaits a correction since the versions of a geofence that are in force: whether it is still to be found out which
+/// vehicles came near; of how many vehicles of its organization the past is being put right, and from when on.
+pub async fn past_correction(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<Option<PastCorrection>> {
+    let select = "with version as (select v.settled, v.effective_from from geofence_version v \
+        where v.geofence_id = $1 order by v.version desc limit 1) \
+        select (select not settled from version), count(s.vehicle_id), min(s.dirty_from) from vehicle_state s \
+        where s.organization_id = $2 and s.dirty_from is not null and s.dirty_origin = 'recompute' \
+        and s.dirty_until >= coalesce((select effective_from from version), s.dirty_until)";
+    let stmt = on.sql(select).bind(id.0).bind(scope.organization_id().0);
+    let (is_open, vehicles, from): (Option<bool>, i64, Option<Time>) = stmt.one().await?;
+    let is_open = is_open.unwrap_or_default();
+    Ok((is_open || vehicles > 0).then(|| PastCorrection {
+        vehicle_count: (!is_open).then_some(vehicles),
+        from: from.map(Into::into),
+    }))
 }
 
 /// Which of the given geofences exist and are not deleted.

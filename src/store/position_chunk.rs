@@ -6,6 +6,7 @@ use std::iter;
 use uuid::Uuid;
 use waypost_actors::model::{Timestamp, VehicleId};
 
+use super::chunk_area::{area_of, pack_area};
 use super::packed_chunk::{ChunkFix, pack_chunk, unpack_chunk};
 use super::partitions::{week_begin, week_of};
 use super::rows::{Column, Insert};
@@ -23,7 +24,8 @@ const CHUNKS_TOGETHER: usize = 256;
 /// Stores vehicles' fixes, each vehicle's in the order in which they were recorded. Done once more with the same fixes and
 /// newer ones behind them, it comes to what the second time alone would have.
 pub(super) async fn insert_chunks(tx: &mut Tx, fixes: &[(VehicleId, Vec<ChunkFix>)]) -> Result<()> {
-    let (mut vehicles, mut begins, mut ends, mut packed) = (vec![], vec![], vec![], vec![]);
+    let (mut vehicles, mut begins, mut ends) = (vec![], vec![], vec![]);
+    let (mut packed, mut areas) = (vec![], vec![]);
     for (vehicle, fixes) in fixes {
         let week = |stored: &ChunkFix| week_of(stored.fix.recorded_at);
         let of_week = fixes.chunk_by(|a, b| week(a) == week(b));
@@ -32,13 +34,19 @@ pub(super) async fn insert_chunks(tx: &mut Tx, fixes: &[(VehicleId, Vec<ChunkFix
             begins.push(Time(chunk[0].fix.recorded_at));
             ends.push(Time(chunk[chunk.len() - 1].fix.recorded_at));
             packed.push(pack_chunk(chunk)?);
+            areas.push(pack_area(area_of(chunk)));
         }
     }
-    let columns =
-        vec![Column::Uuid(vehicles), Column::Time(begins), Column::Time(ends), Column::Bytes(packed)];
-    let into = "insert into position_chunk (vehicle_id, recorded_at, ended_at, fixes)";
+    let columns = vec![
+        Column::Uuid(vehicles),
+        Column::Time(begins),
+        Column::Time(ends),
+        Column::Bytes(packed),
+        Column::Bytes(areas),
+    ];
+    let into = "insert into position_chunk (vehicle_id, recorded_at, ended_at, fixes, area)";
     let after = "on conflict (vehicle_id, recorded_at) do update set ended_at = excluded.ended_at, \
-        fixes = excluded.fixes where position_chunk.ended_at < excluded.ended_at";
+        fixes = excluded.fixes, area = excluded.area where position_chunk.ended_at < excluded.ended_at";
     Insert { into, columns, after }.run(tx).await?;
     Ok(())
 }

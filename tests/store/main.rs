@@ -16,6 +16,7 @@ mod fix_log;
 mod fleet;
 mod fuel;
 mod merging;
+mod near;
 mod opening;
 mod overspeed;
 mod poison;

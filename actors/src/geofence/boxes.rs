@@ -39,6 +39,43 @@ impl GeoBox {
             && other.south <= self.north
     }
 
+    /// The least box that holds some places and the ways between each of them and the next; a belt around the world where
+    /// one of them may cross the antimeridian. `None` if there is no place.
+    #[must_use]
+    pub fn around(places: impl IntoIterator<Item = Place>) -> Option<Self> {
+        let at = |Place { latitude, longitude }: Place| Self {
+            west: longitude,
+            south: latitude,
+            east: longitude,
+            north: latitude,
+        };
+        let area = places.into_iter().map(at).reduce(|area, place| area.with(&place))?;
+        Some(area.or_belt())
+    }
+
+    /// The least box that holds both and the ways from one to the other; a belt around the world where these may cross the
+    /// antimeridian.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        let both = Self {
+            west: self.west.min(other.west),
+            south: self.south.min(other.south),
+            east: self.east.max(other.east),
+            north: self.north.max(other.north),
+        };
+        both.or_belt()
+    }
+
+    /// A box in which the shorter way between two longitudes may be the one around the back is a belt, and so is one that
+    /// touches the antimeridian, which is 180 to some boxes and -180 to others.
+    fn or_belt(self) -> Self {
+        if self.east - self.west >= 180.0 || self.west <= -180.0 || self.east >= 180.0 {
+            Self { west: -180.0, east: 180.0, ..self }
+        } else {
+            self
+        }
+    }
+
     /// The part of it that lies in the world.
     pub(super) fn south_of_the_pole(self) -> Self {
         Self { south: self.south.min(90.0), north: self.north.min(90.0), ..self }
@@ -136,6 +173,18 @@ mod tests {
         assert!(fiji.is_within(Place::new(-17.1, 179.95), 11_200.0));
         let arctic = GeoBox { west: 10.0, south: 89.99, east: 11.0, north: 90.0 };
         assert!(arctic.is_within(Place::new(89.99, -170.0), 3_000.0));
+    }
+
+    #[test]
+    fn a_box_around_places_is_a_belt_where_a_way_may_cross_the_antimeridian() {
+        let austin =
+            GeoBox::around([Place::new(30.0, -97.5), Place::new(30.5, -97.9), Place::new(30.2, -97.0)]);
+        assert_eq!(austin, Some(GeoBox { west: -97.9, south: 30.0, east: -97.0, north: 30.5 }));
+        let fiji = GeoBox::around([Place::new(-17.0, 179.9), Place::new(-16.0, -179.9)]);
+        assert_eq!(fiji, Some(GeoBox { west: -180.0, south: -17.0, east: 180.0, north: -16.0 }));
+        let rim = GeoBox::around([Place::new(-17.0, 180.0)]);
+        assert_eq!(rim, Some(GeoBox { west: -180.0, south: -17.0, east: 180.0, north: -17.0 }));
+        assert_eq!(GeoBox::around([]), None);
     }
 
     #[test]

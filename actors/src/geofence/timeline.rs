@@ -134,6 +134,12 @@ impl FenceTimeline {
         self.boxes.iter().any(|area| area.meets(&first) || second.is_some_and(|second| area.meets(&second)))
     }
 
+    /// Whether a box of any version has a point in common with this one.
+    #[must_use]
+    pub fn meets(&self, area: &GeoBox) -> bool {
+        self.boxes.iter().any(|of_version| of_version.meets(area))
+    }
+
     /// Whether a box of any version may come as near to a place as this. Never `false` where one does.
     #[must_use]
     pub fn is_within(&self, place: Place, meters: f64) -> bool {

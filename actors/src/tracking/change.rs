@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::context::Context;
 use super::effects::{Effects, Mark};
 use super::identity::Anchor;
+use super::near_span::NearSpan;
 use super::overspeed;
 use super::standstill::{self, Stance};
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
@@ -26,15 +27,15 @@ pub fn catch_up(state: &mut VehicleState, context: &Context<'_>, effects: &mut E
 
 /// Settles a change of the timeline from an instant on: a version of a fence that takes effect then, or a change of
 /// when the vehicle is out of service. If that instant has passed already, what was recorded since awaits a
-/// correction.
+/// correction: all of it, or only up to where the change may matter.
 pub fn settle_change(
     state: &mut VehicleState,
-    from: Timestamp,
+    NearSpan { from, until }: NearSpan,
     context: &Context<'_>,
     effects: &mut Effects,
 ) {
     let from = from.max(Timestamp::FIRST);
-    let mut passed = state.passed();
+    let mut passed = until.map_or(state.passed(), |until| until.min(state.passed()));
     if !context.vehicle.out_of_service.is_empty() {
         // Fixes stored without being judged, because it was out of service, may have to be judged now.
         passed = passed.max(state.newest_stored);

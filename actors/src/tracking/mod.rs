@@ -27,6 +27,7 @@ mod journey;
 mod judge;
 mod leaving;
 mod motion;
+mod near_span;
 mod overspeed;
 mod overstay;
 mod passage;
@@ -61,6 +62,7 @@ pub use fold::Fold;
 pub use future_spans::FutureSpans;
 pub use journey::Journey;
 pub use motion::{MOVING_KMH, Trail};
+pub use near_span::{NearSpan, Stretch};
 pub use overstay::Overstay;
 pub use record::{
     ConnectionDetail, Detail, FuelDetail, GeofenceDetail, OverspeedDetail, Record, TripDetail, TripKind,

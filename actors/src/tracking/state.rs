@@ -253,6 +253,12 @@ impl VehicleState {
         self.last.iter_mut().chain(self.suspect.as_deref_mut())
     }
 
+    /// Whether an instant is so long ago that no state tells which fences its vehicle may have been near since.
+    #[must_use]
+    pub fn is_beyond_trace(now: Timestamp, instant: Timestamp) -> bool {
+        now.seconds_since(instant) > Self::MAX_TRACED_SECONDS
+    }
+
     /// Whether the vehicle may have been near a fence since an instant, as far as this state shows.
     #[must_use]
     pub fn may_have_met(&self, fence: &FenceTimeline, from: Timestamp) -> bool {

@@ -147,6 +147,29 @@ async fn an_edit_of_the_past_answers_when_the_past_is_corrected() {
 }
 
 #[actix_rt::test]
+async fn an_edit_of_long_ago_touches_only_vehicles_that_came_near() {
+    let world = World::with(3, quick()).await;
+    let far = Place::new(10.0, 10.0);
+    for number in 1..=3 {
+        let place = if number == 3 { far } else { OUTSIDE };
+        insist(&world, number, vec![fix(0.0, place), fix(10.0, place), fix(20.0, OUTSIDE)]).await;
+    }
+    world.clock.set(at(10_000.0));
+    let nowhere = square(Place::new(-40.0, 100.0));
+    within(world.live.put_fence(fence_with(2, 1, version(1, None, nowhere)))).await.unwrap();
+    assert_eq!((world.store.asked_near(), world.store.slices()), (vec![(3, 0)], 0));
+    within(world.live.put_fence(fence_with(3, 1, version(1, None, square(far))))).await.unwrap();
+    assert_eq!((world.store.asked_near(), world.store.slices()), (vec![(3, 0), (3, 1)], 1));
+    let events = geofence_events(world.store.ledger(vehicle(3)).active().values());
+    let told: Vec<_> = events.iter().map(|event| (event.kind, event.geofence_id, event.cause)).collect();
+    assert_eq!(
+        told,
+        [(EventKind::Entry, fence(3), Cause::Initial), (EventKind::Exit, fence(3), Cause::Crossing)]
+    );
+    world.end().await;
+}
+
+#[actix_rt::test]
 async fn a_fix_from_before_a_deletion_leaves_nothing_open() {
     let world = World::with(1, quick()).await;
     insist(&world, 1, vec![fix(0.0, OUTSIDE)]).await;

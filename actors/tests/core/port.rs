@@ -2,9 +2,10 @@
 
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
+use waypost_actors::geofence::FenceTimeline;
 use waypost_actors::model::{Change, ChangeKind, ChangedResource, GeofenceId, Timestamp, VehicleId};
 use waypost_actors::ports::{Batch, Committed, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore};
-use waypost_actors::tracking::Record;
+use waypost_actors::tracking::{NearSpan, Record};
 
 use crate::fault::Fault;
 use crate::store::{Store, away};
@@ -146,6 +147,25 @@ impl TrackStore for Store {
             };
             self.slices_open.subscribe().wait_for(|open| *open).await.expect("the store keeps the sender");
             Ok(slice)
+        })
+    }
+
+    fn came_near<'a>(
+        &'a self,
+        fence: &'a FenceTimeline,
+        from: Timestamp,
+        vehicles: &'a [VehicleId],
+    ) -> BoxFuture<'a, Result<Vec<(VehicleId, NearSpan)>, StoreError>> {
+        Box::pin(async move {
+            let mut books = self.books();
+            books.answers()?;
+            let span = |vehicle: &VehicleId| {
+                let span = books.ledgers.get(vehicle)?.near_span(fence, from)?;
+                Some((*vehicle, span))
+            };
+            let spans: Vec<_> = vehicles.iter().filter_map(span).collect();
+            books.near.push((vehicles.len(), spans.len()));
+            Ok(spans)
         })
     }
 

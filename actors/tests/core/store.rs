@@ -41,6 +41,8 @@ pub(crate) struct Books {
     pub(crate) changes: Vec<i64>,
     came: Vec<Came>,
     pub(crate) slices: usize,
+    /// How many vehicles were asked about, and how many of them had come near, by question.
+    pub(crate) near: Vec<(usize, usize)>,
     pub(crate) slice_fixes: usize,
     pub(crate) plan: VecDeque<Fault>,
     pub(crate) away: bool,
@@ -98,6 +100,11 @@ impl Store {
     /// How many slices were asked for.
     pub(crate) fn slices(&self) -> usize {
         self.books().slices
+    }
+
+    /// How many vehicles the core asked about whether they came near a fence, and how many had, by question.
+    pub(crate) fn asked_near(&self) -> Vec<(usize, usize)> {
+        self.books().near.clone()
     }
 
     /// The most fixes of a slice.

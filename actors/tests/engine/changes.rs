@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use waypost_actors::model::{
     Cause, Event, EventKind, FenceVersion, Fix, Place, Rules, Timestamp, VehicleLimits,
 };
-use waypost_actors::tracking::{Freshness, settle_change};
+use waypost_actors::tracking::{Freshness, NearSpan, settle_change};
 
 use crate::script::{Script, at, square, version};
 
@@ -177,7 +177,7 @@ fn two_exits_come_in_the_order_of_their_instants() {
 fn settling_twice_records_nothing_twice() {
     let mut script = Script::new(Rules::EXACT);
     script.drive(&[(0.0, 5.0)]).change(deleted(2, 50.0));
-    script.run(|state, context, effects| settle_change(state, at(50.0), context, effects));
+    script.run(|state, context, effects| settle_change(state, NearSpan::since(at(50.0)), context, effects));
     script.drive(&[(60.0, 5.0)]);
     adds_up(&script.geofence_events());
     assert_eq!(script.events(), ["entry@0", "exit@50"]);
@@ -231,12 +231,12 @@ fn who_goes_out_of_service_enters_nothing_at_that_instant() {
     script.drive(&[(0.0, 5.0), (10.0, 500.0)]);
     assert!(script.state.suspect.is_some());
     script.vehicle.out_of_service = vec![(at(20.0), None)];
-    script.run(|state, context, effects| settle_change(state, at(20.0), context, effects));
+    script.run(|state, context, effects| settle_change(state, NearSpan::since(at(20.0)), context, effects));
     assert!(script.events().is_empty() && script.state.suspect.is_none());
     // A fix stored while it was out of service is judged once it turns out that it was not.
     script.drive(&[(30.0, 5.0)]);
     script.vehicle.out_of_service = vec![(at(20.0), Some(at(25.0)))];
-    script.run(|state, context, effects| settle_change(state, at(25.0), context, effects));
+    script.run(|state, context, effects| settle_change(state, NearSpan::since(at(25.0)), context, effects));
     assert_eq!(script.effects.late.map(|mark| (mark.from, mark.until)), Some((at(25.0), at(30.0))));
 }
 

@@ -10,8 +10,8 @@ use waypost_actors::model::{
     VehicleLimits,
 };
 use waypost_actors::tracking::{
-    Applied, Context, Effects, Freshness, Mark, Meanwhile, Slice, VehicleState, apply, by_rank, catch_up,
-    correct, replay, settle_change,
+    Applied, Context, Effects, Freshness, Mark, Meanwhile, NearSpan, Slice, VehicleState, apply, by_rank,
+    catch_up, correct, replay, settle_change,
 };
 
 use crate::fences::{any_rules, fences};
@@ -207,8 +207,16 @@ impl Life {
             shape: shape.clone(),
             rules: *rules,
         });
+        let fence = FenceTimeline::prepare(fence);
         self.set = prepared(&self.fences);
-        self.settle(effective_from.unwrap_or(Timestamp::FIRST));
+        // As the core does for a change of long ago.
+        let from = effective_from.unwrap_or(Timestamp::FIRST);
+        let is_there = self.state.stay(fence.id).is_some()
+            || self.state.last.is_some_and(|last| fence.newest().shape.covers(last.place));
+        let near = self.ledger.near_span(&fence, from);
+        if let Some(span) = NearSpan::to_settle(near, is_there, from) {
+            self.settle_span(span);
+        }
     }
 
     fn dated(&self, dated: Dated) -> Option<Timestamp> {
@@ -221,7 +229,11 @@ impl Life {
     }
 
     fn settle(&mut self, from: Timestamp) {
-        self.run(|state, context, effects| settle_change(state, from, context, effects));
+        self.settle_span(NearSpan::since(from));
+    }
+
+    fn settle_span(&mut self, span: NearSpan) {
+        self.run(|state, context, effects| settle_change(state, span, context, effects));
     }
 
     fn begin_correction(&mut self, fixes: usize, waits: usize) {

@@ -9,7 +9,7 @@ use waypost_actors::model::{
     Event, EventKind, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Place, Rules, ShapeSpec,
     Timestamp, Vehicle, VehicleId, VehicleLimits, VisitId,
 };
-use waypost_actors::tracking::{Context, Effects, VehicleState, apply, settle_change};
+use waypost_actors::tracking::{Context, Effects, NearSpan, VehicleState, apply, settle_change};
 
 use crate::fences::{any_rules, fences, grid, shapes};
 use crate::ledger::geofence_events;
@@ -126,7 +126,8 @@ impl Life {
                 if *settled {
                     let context =
                         Context { vehicle: &self.vehicle, fences: &self.set, detected_at: changed_at };
-                    settle_change(&mut self.state, from.unwrap_or(Timestamp::FIRST), &context, &mut effects);
+                    let span = NearSpan::since(from.unwrap_or(Timestamp::FIRST));
+                    settle_change(&mut self.state, span, &context, &mut effects);
                 }
             }
         }

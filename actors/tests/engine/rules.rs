@@ -3,7 +3,7 @@
 use waypost_actors::model::{
     Cause, EventKind, Fence, FenceVersion, Fix, GeofenceId, Place, Rules, VehicleLimits,
 };
-use waypost_actors::tracking::{Freshness, Quarantine, VehicleState, catch_up, settle_change};
+use waypost_actors::tracking::{Freshness, NearSpan, Quarantine, VehicleState, catch_up, settle_change};
 
 use crate::script::{Script, at, square, version};
 
@@ -195,7 +195,7 @@ fn a_fence_made_around_a_parked_vehicle_is_an_entry_at_that_instant() {
     assert_eq!(script.events(), ["entry@100"]);
     assert_eq!(script.geofence_events()[0].cause, Cause::GeofenceCreated);
     // Settling again, or going on inside, changes nothing.
-    script.run(|state, context, effects| settle_change(state, at(100.0), context, effects));
+    script.run(|state, context, effects| settle_change(state, NearSpan::since(at(100.0)), context, effects));
     script.drive(&[(110.0, 6.0)]);
     assert_eq!(script.events().len(), 1);
 }

@@ -8,7 +8,9 @@ use waypost_actors::model::{
     Event, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Place, Polygon, Rules, ShapeSpec, Timestamp,
     Vehicle, VehicleId, VehicleLimits,
 };
-use waypost_actors::tracking::{self, Context, Effects, Freshness, Quarantine, VehicleState, settle_change};
+use waypost_actors::tracking::{
+    self, Context, Effects, Freshness, NearSpan, Quarantine, VehicleState, settle_change,
+};
 
 use crate::ledger::geofence_events;
 
@@ -95,7 +97,7 @@ impl Script {
     pub(crate) fn change(&mut self, change: FenceVersion) -> &mut Self {
         let from = change.effective_from.unwrap_or(Timestamp::FIRST);
         self.fences[0].versions.push(change);
-        self.run(|state, context, effects| settle_change(state, from, context, effects));
+        self.run(|state, context, effects| settle_change(state, NearSpan::since(from), context, effects));
         self
     }
 

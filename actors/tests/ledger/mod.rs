@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use waypost_actors::fuel::FuelRow;
-use waypost_actors::model::{Event, EventId, EventStatus, Fix, Merged, Origin, Timestamp, VisitId};
+use waypost_actors::geofence::{FenceTimeline, GeoBox};
+use waypost_actors::model::{Event, EventId, EventStatus, Fix, Merged, Origin, Place, Timestamp, VisitId};
 use waypost_actors::ports::{Committed, Counts};
 use waypost_actors::tracking::{
-    Checkpoint, Context, Correction, Effects, Freshness, Mark, PositionRow, Quarantine, Record, RecordKind,
-    RecordView, Slice, StoredFix, VehicleState, VisitRow, apply, by_rank, catch_up, diff,
+    Checkpoint, Context, Correction, Effects, Freshness, Mark, NearSpan, PositionRow, Quarantine, Record,
+    RecordKind, RecordView, Slice, StoredFix, Stretch, VehicleState, VisitRow, apply, by_rank, catch_up,
+    diff,
 };
 
 /// The key by which a stored fix is recognized.
@@ -212,6 +214,23 @@ impl Ledger {
             *fix = self.fixes[&key(fix)].fix;
         }
         Some(Slice { mark, checkpoint, checkpoints: checkpoints.map(kept).collect(), fixes, is_last })
+    }
+
+    /// The part of the timeline after an instant that a fence may have to do with.
+    pub(crate) fn near_span(&self, fence: &FenceTimeline, from: Timestamp) -> Option<NearSpan> {
+        let counts =
+            self.fixes.values().filter(|stored| stored.quarantine.is_none()).map(|stored| stored.fix);
+        let instants: BTreeMap<Timestamp, Vec<Place>> = counts.fold(BTreeMap::new(), |mut instants, fix| {
+            instants.entry(fix.recorded_at).or_insert_with(Vec::new).push(fix.place);
+            instants
+        });
+        let begin = instants.range(..=from).next_back().map_or(from, |(at, _)| *at);
+        let stretch = |(at, places): (&Timestamp, &Vec<Place>)| Stretch {
+            began_at: *at,
+            ended_at: *at,
+            area: GeoBox::around(places.iter().copied()),
+        };
+        NearSpan::of(fence, from, instants.range(begin..).map(stretch))
     }
 
     /// The active records, by id.

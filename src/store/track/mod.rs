@@ -23,11 +23,12 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, MutexGuard};
 use uuid::Uuid;
-use waypost_actors::model::{Change, GeofenceId, VehicleId};
+use waypost_actors::geofence::FenceTimeline;
+use waypost_actors::model::{Change, GeofenceId, Timestamp, VehicleId};
 use waypost_actors::ports::{
     Batch, Committed, RecordLog, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore,
 };
-use waypost_actors::tracking::{Record, VehicleState};
+use waypost_actors::tracking::{NearSpan, Record, VehicleState};
 use waypost_actors::watch::Audience;
 
 pub(super) use self::fix_log::logged_fixes;
@@ -40,7 +41,7 @@ use super::refused_fix;
 use super::slice::read_slice;
 use super::sql::{Db, Durability, Engine, On, Result, Tx, Writer, in_time, not_durable};
 use super::time::Time;
-use super::{calibration, change_log};
+use super::{calibration, change_log, near};
 use crate::clock::Clock;
 
 /// How long the pool may take for what the live core asks of it.
@@ -112,6 +113,16 @@ impl Track {
     /// A vehicle's fixes that are in no chunk, oldest first. To be read before the store, because they go from here to there.
     pub(super) fn tail(&self, vehicle: VehicleId) -> Result<Vec<ChunkFix>> {
         self.tails.of(vehicle)
+    }
+
+    async fn came_near(
+        &self,
+        fence: &FenceTimeline,
+        from: Timestamp,
+        vehicles: &[VehicleId],
+    ) -> Result<Vec<(VehicleId, NearSpan)>> {
+        let tails = vehicles.iter().map(|vehicle| Ok((*vehicle, self.tail(*vehicle)?)));
+        near::came_near(&self.db, fence, from, tails.collect::<Result<_>>()?).await
     }
 
     /// Begins a transaction that excludes concurrent commits; `None` if another server is the writer now.
@@ -243,6 +254,21 @@ impl TrackStore for Track {
 
     fn slice(&self, vehicle: VehicleId) -> BoxFuture<'_, std::result::Result<Option<Slice>, StoreError>> {
         Box::pin(asked(async move { read_slice(&self.db, vehicle, &self.tail(vehicle)?).await }))
+    }
+
+    fn came_near<'a>(
+        &'a self,
+        fence: &'a FenceTimeline,
+        from: Timestamp,
+        vehicles: &'a [VehicleId],
+    ) -> BoxFuture<'a, std::result::Result<Vec<(VehicleId, NearSpan)>, StoreError>> {
+        Box::pin(async move {
+            let mut spans = Vec::new();
+            for some in vehicles.chunks(near::TOGETHER) {
+                spans.extend(asked(self.came_near(fence, from, some)).await?);
+            }
+            Ok(spans)
+        })
     }
 
     fn reread<'a>(

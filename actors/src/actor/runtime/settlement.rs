@@ -1,6 +1,7 @@
 //! Changes of the timeline at the edge: a version of a geofence, a vehicle that goes out of service.
 //! Makes every vehicle they touch settle them, and sees that through.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,13 +14,14 @@ use super::registry::{Publish, Published};
 use crate::actor::vehicle::messages::Settle;
 use crate::actor::vehicle::report_batch::Outcome;
 use crate::actor::watch::occupancy::{Forget, Introduce};
-use crate::actor::watch::queries::Touched;
+use crate::actor::watch::queries::{Touched, Touching};
 use crate::actor::writer::cache::CacheRemove;
 use crate::actor::writer::corrections::Await;
 use crate::error::LiveError;
 use crate::geofence::{FenceTimeline, PreparedVersion};
 use crate::model::{Fence, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
 use crate::ports::Seeds;
+use crate::tracking::{NearSpan, VehicleState};
 
 /// A change is answered within this time, corrections aside: its caller waits for the records of the change, not
 /// for a queue of other work.
@@ -259,11 +261,12 @@ impl Core {
         let touched = Touched { fence: Arc::clone(timeline), version };
         let touched = self.occupancy.send(touched).await.map_err(|_| LiveError::Stopped)?;
         let from = effective_from(timeline, version).unwrap_or(Timestamp::FIRST);
+        let touched = self.spans(timeline, from, touched).await?;
         let mut dirty = Vec::new();
         let mut outcome = Ok(());
         for some in touched.chunks(SETTLE_TOGETHER) {
-            let asked = some.iter().map(|vehicle| self.ask_to_settle(*vehicle, from, false));
-            for (vehicle, answer) in some.iter().zip(join_all(asked).await) {
+            let asked = some.iter().map(|(vehicle, span)| self.ask_to_settle(*vehicle, *span, false));
+            for ((vehicle, _), answer) in some.iter().zip(join_all(asked).await) {
                 match answer {
                     Ok(outcome) if outcome.is_dirty => dirty.push(*vehicle),
                     Ok(_) | Err(LiveError::UnknownVehicle) => {}
@@ -279,13 +282,37 @@ impl Core {
         Ok(())
     }
 
+    /// What of each touched vehicle's timeline a fence that changes from an instant on may have to do with. A state tells of
+    /// the last hour which vehicles may have come near; what was before that, the store knows.
+    async fn spans(
+        &self,
+        fence: &FenceTimeline,
+        from: Timestamp,
+        Touching { now, before }: Touching,
+    ) -> Result<Vec<(VehicleId, NearSpan)>, LiveError> {
+        let all: Vec<VehicleId> = now.iter().chain(&before).copied().collect();
+        if !VehicleState::is_beyond_trace((self.clock)(), from) {
+            return Ok(all.into_iter().map(|vehicle| (vehicle, NearSpan::since(from))).collect());
+        }
+        let near = self.store.came_near(fence, from, &all).await.map_err(|error| {
+            tracing::warn!(%error, geofence.id = %fence.id, "the store did not tell who came near a geofence");
+            LiveError::Unavailable
+        })?;
+        let near: HashMap<VehicleId, NearSpan> = near.into_iter().collect();
+        let span = |vehicle: VehicleId, is_there| {
+            Some((vehicle, NearSpan::to_settle(near.get(&vehicle).copied(), is_there, from)?))
+        };
+        let there = now.into_iter().filter_map(|vehicle| span(vehicle, true));
+        Ok(there.chain(before.into_iter().filter_map(|vehicle| span(vehicle, false))).collect())
+    }
+
     async fn ask_to_settle(
         &self,
         vehicle: VehicleId,
-        from: Timestamp,
+        span: NearSpan,
         retire: bool,
     ) -> Result<Outcome, LiveError> {
-        self.router.ask(vehicle, move |part| Settle { from, retire, part }).await
+        self.router.ask(vehicle, move |part| Settle { span, retire, part }).await
     }
 
     async fn wait_for_corrections(&self, dirty: Vec<VehicleId>, patience: Duration) {
@@ -342,7 +369,7 @@ impl Core {
         from: Timestamp,
         calibrated: Option<i64>,
     ) -> Result<Outcome, LiveError> {
-        let outcome = self.ask_to_settle(vehicle, from, false).await?;
+        let outcome = self.ask_to_settle(vehicle, NearSpan::since(from), false).await?;
         if let Some(version) = calibrated {
             let noted = self.store.mark_calibrated(vehicle, version).await;
             noted.map_err(|_| LiveError::Unavailable)?;
@@ -365,7 +392,7 @@ impl Core {
         retired.retire(at);
         let from = retired.out_since().unwrap_or(at);
         self.router.directory.send(PutVehicle(retired)).await.map_err(|_| LiveError::Stopped)?;
-        match self.ask_to_settle(vehicle, from, true).await {
+        match self.ask_to_settle(vehicle, NearSpan::since(from), true).await {
             Ok(_) | Err(LiveError::UnknownVehicle) => {}
             Err(error) => return Err(error),
         }

@@ -345,11 +345,11 @@ impl Handler<Settle> for VehicleActor {
     type Result = ();
 
     fn handle(&mut self, settle: Settle, ctx: &mut Context<Self>) {
-        let Settle { from, retire, part } = settle;
+        let Settle { span, retire, part } = settle;
         self.in_generation(part, ctx, move |actor, part| {
             let step = actor.step(|state, judgement, effects, meters| {
                 let mut fold = Fold::of(state);
-                tracking::settle_change(state, from, judgement, effects);
+                tracking::settle_change(state, span, judgement, effects);
                 hold(fold.agrees(&effects.records, state), meters);
             });
             actor.hand_over(step, part);

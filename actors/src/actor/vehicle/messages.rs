@@ -5,7 +5,8 @@ use std::sync::Arc;
 use actix::prelude::*;
 
 use super::report_batch::VehicleReport;
-use crate::model::{Timestamp, Vehicle, VehicleId};
+use crate::model::{Vehicle, VehicleId};
+use crate::tracking::NearSpan;
 
 /// Fixes of one vehicle, in their order. From a reporter; one in flight per reporter and vehicle. Noted as applied,
 /// together with the fixes left out because the engine panics on them, and resolved once the others are committed or
@@ -19,7 +20,8 @@ pub(crate) struct Report(pub(crate) VehicleReport);
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Settle {
-    pub(crate) from: Timestamp,
+    /// The part of the vehicle's timeline that the change may matter to.
+    pub(crate) span: NearSpan,
     /// The vehicle is out of service for ever and takes no fixes from here on.
     pub(crate) retire: bool,
     pub(crate) part: VehicleReport,

@@ -109,35 +109,45 @@ impl Handler<Inside> for Occupancy {
     }
 }
 
-/// The vehicles that a version of a fence may touch: those in the fence, those whose last fix it holds,
-/// and those that went on past the instant at which it takes effect. From the edge of an edit.
+/// The vehicles that a version of a fence may touch. From the edge of an edit.
 #[derive(Message)]
-#[rtype(result = "Vec<VehicleId>")]
+#[rtype(result = "Touching")]
 pub(crate) struct Touched {
     pub(crate) fence: Arc<FenceTimeline>,
     pub(crate) version: i64,
 }
 
+/// Vehicles that a version of a fence may touch.
+#[derive(Debug, Default)]
+pub(crate) struct Touching {
+    /// Those in the fence, and those whose last fix it holds.
+    pub(crate) now: Vec<VehicleId>,
+    /// Others that went on past the instant at which it takes effect and may have come near since.
+    pub(crate) before: Vec<VehicleId>,
+}
+
 impl Handler<Touched> for Occupancy {
-    type Result = Vec<VehicleId>;
+    type Result = MessageResult<Touched>;
 
     fn handle(&mut self, Touched { fence, version }: Touched, _: &mut Context<Self>) -> Self::Result {
+        let mut touching = Touching::default();
         let Some(version) = fence.versions().iter().find(|known| known.version == version) else {
-            return Vec::new();
+            return MessageResult(touching);
         };
         let from = version.effective_from.unwrap_or(Timestamp::FIRST);
-        let touched = |state: &VehicleState| {
+        let is_there = |state: &VehicleState| {
             state.stay(fence.id).is_some()
                 || (version.active && state.last.is_some_and(|fix| version.shape.covers(fix.place)))
-                || state.may_have_met(&fence, from)
         };
-        self.fleets
-            .get(&fence.organization_id)
-            .into_iter()
-            .flatten()
-            .filter(|vehicle| self.vehicles.get(vehicle).is_some_and(|known| touched(&known.state)))
-            .copied()
-            .collect()
+        for vehicle in self.fleets.get(&fence.organization_id).into_iter().flatten() {
+            let Some(known) = self.vehicles.get(vehicle) else { continue };
+            if is_there(&known.state) {
+                touching.now.push(*vehicle);
+            } else if known.state.may_have_met(&fence, from) {
+                touching.before.push(*vehicle);
+            }
+        }
+        MessageResult(touching)
     }
 }
 

@@ -1,0 +1,118 @@
+//! Which vehicles came near a geofence, and when: from the areas of their chunks, without reading a fix of these.
+
+use std::collections::HashMap;
+
+use futures_util::TryStreamExt;
+use uuid::Uuid;
+use waypost_actors::geofence::{FenceTimeline, GeoBox};
+use waypost_actors::model::{Place, Timestamp, VehicleId};
+use waypost_actors::tracking::{NearSpan, Stretch};
+
+use super::chunk_area::{area_of, unpack_area};
+use super::packed_chunk::ChunkFix;
+use super::sql::{Db, Result, Stmt};
+use super::time::Time;
+
+/// Vehicles that are looked at by one statement.
+pub(super) const TOGETHER: usize = 16;
+/// Rows of `position` that become one stretch, where there is no chunk before them.
+const ROWS_TOGETHER: usize = 64;
+
+/// The parts of some vehicles' timelines after an instant that a geofence may have to do with; none of those it has nothing
+/// to do with. `tails`: the vehicles, each with its fixes that are in no chunk, read before.
+pub(super) async fn came_near(
+    db: &Db,
+    fence: &FenceTimeline,
+    from: Timestamp,
+    tails: Vec<(VehicleId, Vec<ChunkFix>)>,
+) -> Result<Vec<(VehicleId, NearSpan)>> {
+    let vehicles: Vec<VehicleId> = tails.iter().map(|(vehicle, _)| *vehicle).collect();
+    let mut ways = chunks(db, &vehicles, from).await?;
+    for (vehicle, tail) in &tails {
+        if let (Some(first), Some(last)) = (tail.first(), tail.last()) {
+            let (began_at, ended_at) = (first.fix.recorded_at, last.fix.recorded_at);
+            let stretch = Stretch { began_at, ended_at, area: area_of(tail) };
+            ways.entry(*vehicle).or_default().stretches.push(stretch);
+        }
+    }
+    add_rows(db, &vehicles, from, &mut ways).await?;
+    let span = |(vehicle, way): (VehicleId, Way)| Some((vehicle, NearSpan::of(fence, from, way.stretches)?));
+    Ok(ways.into_iter().filter_map(span).collect())
+}
+
+/// A vehicle's stretches, oldest first.
+#[derive(Default)]
+struct Way {
+    stretches: Vec<Stretch>,
+    /// How many of them are of rows alone, and the rows of the last of these.
+    of_rows: usize,
+    rows: usize,
+}
+
+impl Way {
+    /// Adds a row, not older than those before it, to the stretch it lies in or behind.
+    fn add(&mut self, at: Timestamp, place: Place) {
+        let behind = self.stretches.partition_point(|stretch| stretch.began_at <= at);
+        if behind <= self.of_rows && (behind == 0 || self.rows == ROWS_TOGETHER) {
+            let area = GeoBox::around([place]);
+            self.stretches.insert(behind, Stretch { began_at: at, ended_at: at, area });
+            self.of_rows += 1;
+            self.rows = 1;
+            return;
+        }
+        let stretch = &mut self.stretches[behind - 1];
+        stretch.ended_at = stretch.ended_at.max(at);
+        // What is not known stays so.
+        stretch.area = stretch.area.zip(GeoBox::around([place])).map(|(area, place)| area.with(&place));
+        self.rows += 1;
+    }
+}
+
+/// The vehicles' chunks, each vehicle's from the last that begins before an instant on.
+async fn chunks(db: &Db, vehicles: &[VehicleId], from: Timestamp) -> Result<HashMap<VehicleId, Way>> {
+    let stmt = db.read().sql(
+        "select c.vehicle_id, c.recorded_at, c.ended_at, c.area from position_chunk c \
+         join (select column1 as vehicle, (select max(b.recorded_at) from position_chunk b where b.vehicle_id = column1 \
+         and b.recorded_at <= ",
+    );
+    let stmt = each(stmt.push_bind(Time(from)).push(") as begin from "), vehicles)
+        .push(" as one on c.vehicle_id = one.vehicle and c.recorded_at >= coalesce(one.begin, ");
+    let stmt = stmt.push_bind(Time(from)).push(") order by c.vehicle_id, c.recorded_at");
+    let mut rows = stmt.stream::<(Uuid, Time, Time, Vec<u8>)>();
+    let mut ways: HashMap<VehicleId, Way> = HashMap::new();
+    while let Some((vehicle, began_at, ended_at, area)) = rows.try_next().await? {
+        let (began_at, ended_at) = (began_at.into(), ended_at.into());
+        let stretch = Stretch { began_at, ended_at, area: unpack_area(&area) };
+        ways.entry(vehicle.into()).or_default().stretches.push(stretch);
+    }
+    Ok(ways)
+}
+
+/// Adds what came late or is judged otherwise since, and all from before chunks.
+async fn add_rows(
+    db: &Db,
+    vehicles: &[VehicleId],
+    from: Timestamp,
+    ways: &mut HashMap<VehicleId, Way>,
+) -> Result<()> {
+    let stmt = db.read().sql(
+        "select p.vehicle_id, p.recorded_at, p.latitude, p.longitude from position p \
+         join (select column1 as vehicle, (select max(b.recorded_at) from position b where b.vehicle_id = column1 \
+         and b.recorded_at <= ",
+    );
+    let stmt = each(stmt.push_bind(Time(from)).push(") as begin from "), vehicles)
+        .push(" as one on p.vehicle_id = one.vehicle and p.recorded_at >= coalesce(one.begin, ");
+    let stmt =
+        stmt.push_bind(Time(from)).push(") where p.quarantine is null order by p.vehicle_id, p.recorded_at");
+    let mut rows = stmt.stream::<(Uuid, Time, f64, f64)>();
+    while let Some((vehicle, at, latitude, longitude)) = rows.try_next().await? {
+        ways.entry(vehicle.into()).or_default().add(at.into(), Place::new(latitude, longitude));
+    }
+    Ok(())
+}
+
+/// A list of vehicles, as a table with one column.
+fn each<'c>(stmt: Stmt<'c>, vehicles: &[VehicleId]) -> Stmt<'c> {
+    let one = |stmt: Stmt<'c>, vehicle: &VehicleId| stmt.push("(").push_bind(vehicle.0).push(")");
+    stmt.push("(values ").push_each(vehicles, one).push(") as wanted)")
+}
