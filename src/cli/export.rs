@@ -1,12 +1,13 @@
-//! `waypost export`: what is stored, as CSV.
+//! `waypost export`: what is stored, as CSV or GeoJSON.
 
 use std::io::{self, BufWriter, Write};
 
 use anyhow::{anyhow, bail};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
+use serde_json::{Value, json};
 use uuid::Uuid;
-use waypost_actors::model::{Timestamp, VehicleId};
+use waypost_actors::model::{OrganizationId, Timestamp, VehicleId};
 
 use super::setting_flags::{ELSEWHERE, MigrateArgs};
 use waypost::domain::position::{AfterFix, HistoryRequest, StoredPosition};
@@ -33,6 +34,9 @@ enum ExportCommand {
 
 #[derive(Debug, Args)]
 struct Positions {
+    /// Of this organization's vehicles only; may be given several times.
+    #[arg(long, value_name = "ID")]
+    organization: Vec<Uuid>,
     /// Of this vehicle only; may be given several times.
     #[arg(long, value_name = "ID")]
     vehicle: Vec<Uuid>,
@@ -42,8 +46,21 @@ struct Positions {
     /// Recorded before.
     #[arg(long, value_name = "INSTANT", value_parser = instant)]
     to: Option<Timestamp>,
+    /// How they are printed.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
     #[command(flatten)]
     settings: MigrateArgs,
+}
+
+/// The forms of an export.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Format {
+    /// A line for each, with a head.
+    #[default]
+    Csv,
+    /// A GeoJSON feature on each line, without what a position does not have.
+    Geojsonl,
 }
 
 /// The members of [`Line`], also of an export without lines.
@@ -69,6 +86,7 @@ const HEADER: [&str; 17] = [
 
 /// A line of the export.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Line {
     vehicle_id: Uuid,
     recorded_at: Timestamp,
@@ -115,12 +133,60 @@ impl Line {
     }
 }
 
+/// A GeoJSON feature of a line.
+fn feature(line: &Line) -> anyhow::Result<Value> {
+    let mut properties = json!(line);
+    if let Some(members) = properties.as_object_mut() {
+        members.retain(|name, value| !(value.is_null() || matches!(name.as_str(), "latitude" | "longitude")));
+    }
+    if let Some(attributes) = &line.attributes {
+        properties["attributes"] = serde_json::from_str(attributes)?;
+    }
+    let place = json!({ "type": "Point", "coordinates": [line.longitude, line.latitude] });
+    Ok(json!({ "type": "Feature", "geometry": place, "properties": properties }))
+}
+
+/// Where lines go.
+enum Lines<W: Write> {
+    Csv(Box<csv::Writer<W>>),
+    Geojsonl(W),
+}
+
+impl<W: Write> Lines<W> {
+    fn begin(format: Format, out: W) -> anyhow::Result<Self> {
+        Ok(match format {
+            Format::Csv => {
+                let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(out);
+                csv.write_record(HEADER)?;
+                Self::Csv(Box::new(csv))
+            }
+            Format::Geojsonl => Self::Geojsonl(out),
+        })
+    }
+
+    fn print(&mut self, line: &Line) -> anyhow::Result<()> {
+        match self {
+            Self::Csv(csv) => csv.serialize(line)?,
+            Self::Geojsonl(out) => writeln!(out, "{}", feature(line)?)?,
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Csv(csv) => csv.flush(),
+            Self::Geojsonl(out) => out.flush(),
+        }
+    }
+}
+
 fn instant(text: &str) -> anyhow::Result<Timestamp> {
     Timestamp::parse(text).map_err(|_| anyhow!("not an instant such as 2026-01-31T00:00:00Z"))
 }
 
 pub(super) async fn run(export: Export) -> anyhow::Result<()> {
-    let ExportCommand::Positions(Positions { vehicle, from, to, settings }) = export.command;
+    let ExportCommand::Positions(Positions { organization, vehicle, from, to, format, settings }) =
+        export.command;
     let options = settings.settings()?.store();
     if let Location::Embedded(directory) = &options.location
         && !embedded_file(directory).exists()
@@ -130,13 +196,15 @@ pub(super) async fn run(export: Export) -> anyhow::Result<()> {
     let request = HistoryRequest { from, to, with_quarantined: true, is_newest_first: false };
     let db = open(&options).await?;
     let stored = Stored::open(&db).await?;
-    let mut vehicles = stored.vehicles().await?;
+    let organizations: Vec<_> = organization.into_iter().map(OrganizationId).collect();
+    let mut vehicles = stored.vehicles(&organizations).await?;
     if !vehicle.is_empty() {
         vehicles.retain(|known| vehicle.contains(&known.0));
     }
-    let out = BufWriter::new(io::stdout().lock());
-    let mut lines = csv::WriterBuilder::new().has_headers(false).from_writer(out);
-    let printed = print(&stored, &vehicles, &request, &mut lines).await;
+    let printed = match Lines::begin(format, BufWriter::new(io::stdout().lock())) {
+        Ok(mut lines) => print(&stored, &vehicles, &request, &mut lines).await,
+        Err(error) => Err(error),
+    };
     db.close().await;
     match printed {
         // The reader has seen enough, as with `head`.
@@ -149,9 +217,8 @@ async fn print<W: Write>(
     stored: &Stored,
     vehicles: &[VehicleId],
     request: &HistoryRequest,
-    lines: &mut csv::Writer<W>,
+    lines: &mut Lines<W>,
 ) -> anyhow::Result<()> {
-    lines.write_record(HEADER)?;
     for vehicle in vehicles {
         let mut after = None;
         loop {
@@ -160,7 +227,7 @@ async fn print<W: Write>(
             for position in page {
                 let StoredPosition { recorded_at, latitude, longitude, .. } = position;
                 after = Some(AfterFix { recorded_at, latitude, longitude });
-                lines.serialize(Line::new(*vehicle, position))?;
+                lines.print(&Line::new(*vehicle, position))?;
             }
             if is_last {
                 break;

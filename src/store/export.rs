@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use uuid::Uuid;
-use waypost_actors::model::VehicleId;
+use waypost_actors::model::{OrganizationId, VehicleId};
 
+use super::filters::one_of;
 use super::packed_chunk::ChunkFix;
 use super::position_history::read_history;
 use super::sql::{Db, Result};
@@ -23,9 +24,12 @@ impl Export {
         Ok(Self { db: db.clone(), logged: logged_fixes(db).await? })
     }
 
-    /// Every vehicle, in use or not.
-    pub async fn vehicles(&self) -> Result<Vec<VehicleId>> {
-        let rows: Vec<(Uuid,)> = self.db.lists().sql("select id from vehicle order by id").all().await?;
+    /// Every vehicle, in use or not, of some organizations, or of all if none is named.
+    pub async fn vehicles(&self, organizations: &[OrganizationId]) -> Result<Vec<VehicleId>> {
+        let ids: Vec<Uuid> = organizations.iter().map(|id| id.0).collect();
+        let stmt = self.db.lists().sql("select id from vehicle where true");
+        let stmt = one_of(stmt, " and organization_id in (", &ids).push(" order by id");
+        let rows: Vec<(Uuid,)> = stmt.all().await?;
         Ok(rows.into_iter().map(|(id,)| id.into()).collect())
     }
 

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use waypost::store::sql::Db;
+use waypost::store::time::Time;
 
-use crate::harness::{App, Org, circle, text, with_app};
+use crate::harness::{App, Org, START, circle, on_each_engine, text, with_app};
 
 type VersionRow = (i64, bool, bool, bool, bool);
 
@@ -68,6 +69,38 @@ fn each_change_of_effect_makes_a_version() {
                 (6, false, true, false),
             ]
         );
+        app
+    });
+}
+
+#[test]
+fn the_past_that_is_still_put_right_is_shown_with_the_geofence() {
+    on_each_engine(async |app| {
+        let org = app.org("dated").await;
+        let mut body = circle("Depot");
+        body["effectiveFrom"] = json!("2026-04-01T00:00:00Z");
+        let made = make(&app, &org, body).await;
+        let path = format!("/v1/geofences/{}", text(&made["id"]));
+        let shown = async || app.get(&path, &org.viewer).await.ok(200)["pastCorrection"].clone();
+        assert_eq!(shown().await, Value::Null, "nobody came near");
+        let bus = app.post("/v1/vehicles", &org.org_admin, json!({ "name": "Bus" })).await.ok(201);
+        let vehicle = text(&bus["id"]);
+        let ids = [vehicle, org.id.clone()].map(|id| id.parse::<uuid::Uuid>().unwrap());
+        let at = |hour: i64| Time(START.plus_seconds(3_600.0 * hour as f64));
+        let insert = "insert into vehicle_state (vehicle_id, organization_id, state, dirty_from, dirty_until, dirty_origin) \
+            values ($1, $2, $3, $4, $5, 'recompute')";
+        let stmt = app.context.db.write().sql(insert).bind(ids[0]).bind(ids[1]).bind(b"{}".to_vec());
+        stmt.bind(at(-30)).bind(at(-20)).run().await.unwrap();
+        assert_eq!(shown().await, json!({ "vehicleCount": 1, "from": START.plus_seconds(-30.0 * 3_600.0) }));
+        // What ends before the geofence is in force has nothing to do with it; and a list does not ask.
+        let later = json!({ "effectiveFrom": START.plus_seconds(-19.0 * 3_600.0) });
+        app.put(&path, &org.dispatcher, later).await.ok(200);
+        assert_eq!(shown().await, Value::Null);
+        let update = "update geofence_version set settled = false where version = 2";
+        app.context.db.write().sql(update).run().await.unwrap();
+        assert_eq!(shown().await, json!({ "vehicleCount": null, "from": null }));
+        let listed = app.get("/v1/geofences", &org.viewer).await.ok(200);
+        assert_eq!(listed["data"][0].get("pastCorrection"), None);
         app
     });
 }

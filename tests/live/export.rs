@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use serde_json::{Value, json};
 use waypost::store::open::Location;
 use waypost_test_support::{TestStore, for_each_engine};
 
@@ -53,5 +54,23 @@ async fn positions_are_exported_beside_a_working_server(store: TestStore) {
         ["--vehicle", &one.vehicle, "--from", "2026-09-21T14:13:25Z", "--to", "2026-09-21T14:13:27Z"];
     assert_eq!(exported(&store, &narrowed).await.len(), 1 + 2);
     assert_eq!(exported(&store, &["--from", "2126-01-01T00:00:00Z"]).await, lines[..1]);
+
+    let other = server.fleet("other").await;
+    let three = other.bus("three").await;
+    three.report(&server, items(1, 3, START)).await;
+    let theirs = exported(&store, &["--organization", &other.id]).await;
+    assert!(theirs.len() == 1 + 3 && theirs[1..].iter().all(|line| line.starts_with(&three.vehicle)));
+    let nobodys = ["--organization", &fleet.id, "--vehicle", &three.vehicle];
+    assert_eq!(exported(&store, &nobodys).await.len(), 1);
+    let features = exported(&store, &["--organization", &other.id, "--format", "geojsonl"]).await;
+    let features: Vec<Value> = features.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let longitude: f64 = theirs[1].split(',').nth(4).unwrap().parse().unwrap();
+    let place = json!({ "type": "Point", "coordinates": [longitude, 30.000_001] });
+    assert_eq!(
+        (features.len(), &features[0]["type"], &features[0]["geometry"]),
+        (3, &json!("Feature"), &place)
+    );
+    assert_eq!(features[0]["properties"]["vehicleId"], json!(three.vehicle));
+    assert!(features[0]["properties"].get("fuelRaw").is_none(), "what it does not have: {}", features[0]);
     server.stop().await;
 }

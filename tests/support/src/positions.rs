@@ -10,7 +10,7 @@ pub async fn stored_positions(db: &Db) -> Result<Vec<(VehicleId, StoredPosition)
     let export = Export::open(db).await?;
     let everything = HistoryRequest { from: None, to: None, with_quarantined: true, is_newest_first: false };
     let mut stored = Vec::new();
-    for vehicle in export.vehicles().await? {
+    for vehicle in export.vehicles(&[]).await? {
         let positions = export.positions(vehicle, &everything, None, usize::MAX).await?;
         stored.extend(positions.into_iter().map(|position| (vehicle, position)));
     }

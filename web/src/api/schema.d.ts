@@ -3678,6 +3678,7 @@ export interface components {
             readonly name: string;
             /** @description Whose. */
             readonly organizationId: components["schemas"]["OrganizationId"];
+            readonly pastCorrection?: components["schemas"]["PastCorrection"] | null;
             /** @description The rules; at creation those left out come from the organization's defaults. */
             readonly rules?: components["schemas"]["Rules"];
             /** @description The shape. A PUT replaces it whole. */
@@ -3718,6 +3719,7 @@ export interface components {
             readonly name: string;
             /** @description Whose. */
             readonly organizationId: components["schemas"]["OrganizationId"];
+            readonly pastCorrection?: components["schemas"]["PastCorrection"] | null;
             /** @description The rules; at creation those left out come from the organization's defaults. */
             readonly rules?: components["schemas"]["Rules"];
             /** @description The shape. A PUT replaces it whole. */
@@ -4423,6 +4425,16 @@ export interface components {
              * @description Pages.
              */
             readonly totalPages: number;
+        };
+        /** @description The past that a geofence dated back still changes. */
+        readonly PastCorrection: {
+            readonly from?: components["schemas"]["Timestamp"] | null;
+            /**
+             * Format: int64
+             * @description Vehicles of the organization whose past since the geofence's `effectiveFrom` is being judged anew; null while it is
+             *     looked up which of them came near.
+             */
+            readonly vehicleCount?: number | null;
         };
         /**
          * @description A device that reported for an organization and is no tracker of it yet. It becomes one by `POST /v1/trackers` with its
@@ -5658,6 +5670,8 @@ export interface components {
             /** @description 1 to 120 characters. */
             readonly name?: string;
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
+            /** @description As it was read; of no effect */
+            readonly pastCorrection?: unknown;
             /** @description How a fence turns fixes into entries and exits. `None` = off. */
             readonly rules?: components["schemas"]["RulesIn"];
             /** @description The shape. A PUT replaces it whole. */
@@ -6698,6 +6712,7 @@ export type PageOfVehicleOut = components['schemas']['PageOf_VehicleOut'];
 export type PageOfWebhook = components['schemas']['PageOf_Webhook'];
 export type PageOfWebhookAttempt = components['schemas']['PageOf_WebhookAttempt'];
 export type PagePagination = components['schemas']['PagePagination'];
+export type PastCorrection = components['schemas']['PastCorrection'];
 export type PendingTracker = components['schemas']['PendingTracker'];
 export type PersonPrincipal = components['schemas']['PersonPrincipal'];
 export type Place = components['schemas']['Place'];

@@ -1,8 +1,9 @@
 //! Which vehicle is corrected next. Knows which vehicles are dirty, and asks them for one step of a correction at a
 //! time; knows nothing of what is corrected.
 //!
-//! Bounds: a vehicle is in here once, and only [`STEPS_TOGETHER`] steps are under way over all vehicles, so that
-//! live fixes find the store free. A step that fails is tried again after ever longer pauses.
+//! Bounds: a vehicle is in here once, and few steps are under way over all vehicles, at most [`MOST_STEPS`]: as many as
+//! leave each within [`STEP_WITHIN`], so that live fixes find the store free. A step that fails is tried again after
+//! ever longer pauses.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
@@ -19,8 +20,10 @@ use crate::error::LiveError;
 use crate::meters::Meters;
 use crate::model::VehicleId;
 
-/// Steps under way at once, over all vehicles: they mostly wait for the store, and share its commits.
-const STEPS_TOGETHER: usize = 8;
+/// Steps under way at once at most, over all vehicles: they mostly wait for the store, and share its commits.
+const MOST_STEPS: usize = 8;
+/// When a step takes longer, fewer are begun together: live fixes share the commits it waits for.
+const STEP_WITHIN: Duration = Duration::from_millis(100);
 /// The longest pause before a step that keeps failing is tried again.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
@@ -64,12 +67,15 @@ pub(crate) struct Corrections {
     cases: HashMap<VehicleId, Case>,
     line: VecDeque<VehicleId>,
     running: usize,
+    /// How many may run now.
+    may_run: usize,
     waiters: Vec<Waiter>,
 }
 
 impl Corrections {
     pub(crate) fn new(parts: CorrectionsParts) -> Self {
-        Self { parts, cases: HashMap::new(), line: VecDeque::new(), running: 0, waiters: Vec::new() }
+        let (cases, line, waiters) = Default::default();
+        Self { parts, cases, line, running: 0, may_run: 1, waiters }
     }
 
     /// Adds a vehicle that was clean and is now dirty.
@@ -96,19 +102,27 @@ impl Corrections {
     }
 
     fn run(&mut self, ctx: &mut Context<Self>) {
-        while self.running < STEPS_TOGETHER {
+        while self.running < self.may_run {
             let Some(vehicle) = self.line.pop_front() else { return };
             let Some(case) = self.cases.get_mut(&vehicle) else { continue };
             case.turn = Turn::Running { again: false };
             self.running += 1;
             let router = self.parts.router.clone();
             let step = async move { router.ask(vehicle, |part| Correct { part }).await };
+            let began = Instant::now();
             ctx.spawn(step.into_actor(self).map(move |outcome, actor, ctx| {
                 actor.running -= 1;
+                actor.adapt(began.elapsed());
                 actor.stepped(vehicle, &outcome, ctx);
                 actor.run(ctx);
             }));
         }
+    }
+
+    /// Lets more or fewer steps run together, after one took this long.
+    fn adapt(&mut self, took: Duration) {
+        self.may_run =
+            if took > STEP_WITHIN { (self.may_run - 1).max(1) } else { (self.may_run + 1).min(MOST_STEPS) };
     }
 
     fn stepped(&mut self, vehicle: VehicleId, outcome: &Result<Outcome, LiveError>, ctx: &mut Context<Self>) {
