@@ -118,7 +118,7 @@ async fn keep_states(context: &Context, horizon: &Horizon, now: Timestamp) -> Re
     let prepared = tokio::task::spawn_blocking(move || prepare::fences(&fences)).await;
     let Ok(fences) = prepared else { return Ok(()) };
     for vehicle in due {
-        while !retention::keep_from(track, vehicle, judged, &fences, now).await? {}
+        while !retention::keep_from(db, track, vehicle, judged, &fences, now).await? {}
     }
     Ok(())
 }

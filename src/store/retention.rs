@@ -13,7 +13,7 @@ use super::checkpoint::insert_checkpoints;
 use super::position_chunk::cut_chunk;
 use super::seeds::{read_fences_of, read_vehicle};
 use super::slice::{checkpoint_before, fixes_behind};
-use super::sql::{Db, Result};
+use super::sql::{Db, Result, Tx};
 use super::time::{Time, just_after};
 use super::track::{Held, Track};
 use crate::domain::organization::OrganizationStatus;
@@ -87,35 +87,35 @@ pub async fn fences(db: &Db, organization: OrganizationId) -> Result<Vec<Fence>>
 
 /// Keeps a vehicle's state as of the horizon, or as far as one step gets, and makes corrections start there.
 /// Returns whether the vehicle is done: the horizon is reached, or the vehicle is skipped because it awaits a
-/// correction or because its organization has an edit of the past that is not settled yet.
+/// correction or because its organization has an edit of the past that is not settled yet. The state is evaluated while
+/// commits go on; they wait only while it is written.
 pub async fn keep_from(
+    db: &Db,
     track: &Track,
     vehicle: VehicleId,
     horizon: Timestamp,
     fences: &FenceSet,
     now: Timestamp,
 ) -> Result<bool> {
-    // A correction on its way would write back the state it started from.
-    let Some(held) = track.hold_commits().await? else { return Ok(true) };
-    let Held { mut tx, .. } = held;
-    let may = "select s.vehicle_id from vehicle_state s where s.vehicle_id = $1 and s.dirty_from is null \
-        and not exists (select 1 from geofence_version v join geofence g on g.id = v.geofence_id \
-        where g.organization_id = s.organization_id and not v.settled \
-        and (v.effective_from is null or v.effective_from <= $2)) \
-        and not exists (select 1 from fuel_calibration c where c.vehicle_id = s.vehicle_id \
-        and not c.settled and (c.effective_from is null or c.effective_from <= $2))";
-    let may: Option<(Uuid,)> = tx.on().sql(may).bind(vehicle.0).bind(Time(horizon)).optional().await?;
-    if may.is_none() {
-        return tx.rollback().await.map(|()| true);
-    }
     let tail = track.tail(vehicle)?;
+    let mut tx = db.begin_snapshot().await?;
+    let Some(stored) = settled_state(&mut tx, vehicle, horizon).await? else { return Ok(true) };
     let from = checkpoint_before(&mut tx, vehicle, &tail, just_after(horizon)).await?;
     let after = from.as_ref().map(|checkpoint| checkpoint.at);
     let (fixes, is_reached) = fixes_behind(&mut tx, vehicle, &tail, after, Some(horizon)).await?;
     let at = fixes.last().filter(|_| !is_reached).map_or(horizon, |stored| stored.fix.recorded_at);
     let judged = read_vehicle(&mut tx, vehicle).await?;
+    drop(tx);
     let context = Context { vehicle: &judged, fences, detected_at: now };
     let checkpoint = tracking::checkpoint_at(at, from.as_ref(), &fixes, &context);
+    // A correction on its way would write back the state it started from.
+    let Some(held) = track.hold_commits().await? else { return Ok(true) };
+    let Held { mut tx, .. } = held;
+    match settled_state(&mut tx, vehicle, horizon).await? {
+        Some(found) if found == stored => {}
+        // A correction may have come and gone: once more, from what is stored now.
+        found => return tx.rollback().await.map(|()| found.is_none()),
+    }
     insert_checkpoints(std::iter::once((vehicle, &checkpoint)))?.run(&mut tx).await?;
     let older = "delete from checkpoint where vehicle_id = $1 and at < $2";
     tx.on().sql(older).bind(vehicle.0).bind(Time(at)).run().await?;
@@ -123,6 +123,19 @@ pub async fn keep_from(
     tx.on().sql(keep).bind(vehicle.0).bind(Time(at)).run().await?;
     tx.commit().await?;
     Ok(is_reached)
+}
+
+/// The number of the newest commit in a vehicle's stored state, which every correction stores anew. `None` while the
+/// vehicle awaits a correction, or an edit of the past up to an instant is not settled with it.
+async fn settled_state(tx: &mut Tx, vehicle: VehicleId, until: Timestamp) -> Result<Option<i64>> {
+    let select = "select s.log_number from vehicle_state s where s.vehicle_id = $1 and s.dirty_from is null \
+        and not exists (select 1 from geofence_version v join geofence g on g.id = v.geofence_id \
+        where g.organization_id = s.organization_id and not v.settled \
+        and (v.effective_from is null or v.effective_from <= $2)) \
+        and not exists (select 1 from fuel_calibration c where c.vehicle_id = s.vehicle_id \
+        and not c.settled and (c.effective_from is null or c.effective_from <= $2))";
+    let number: Option<(i64,)> = tx.on().sql(select).bind(vehicle.0).bind(Time(until)).optional().await?;
+    Ok(number.map(|(number,)| number))
 }
 
 /// A table with a row per vehicle and instant.

@@ -36,10 +36,10 @@ async fn kept(store: &TestStore) -> Vec<Time> {
 }
 
 /// Keeps the one vehicle's state as of a second, in steps; returns how many steps it took.
-async fn keep(track: &Track, second: i64) -> usize {
+async fn keep(store: &TestStore, track: &Track, second: i64) -> usize {
     let fences = FenceSet::empty();
     let mut steps = 1;
-    while !keep_from(track, VEHICLE, at(second), &fences, at(second + DAY)).await.expect("kept") {
+    while !keep_from(&store.db, track, VEHICLE, at(second), &fences, at(second + DAY)).await.expect("kept") {
         steps += 1;
     }
     steps
@@ -57,7 +57,7 @@ async fn a_long_past_without_checkpoints_goes_in_steps(store: TestStore) {
     let due = async || vehicles_due(&store.db, ORGANIZATION, at(4_400)).await.expect("read");
     assert_eq!(due().await, [VEHICLE]);
     assert!(past(&store, 4_400).await.is_empty());
-    assert_eq!(keep(&track, 4_400).await, 3);
+    assert_eq!(keep(&store, &track, 4_400).await, 3);
     assert_eq!(kept(&store).await, [Time(at(4_400))]);
     assert!(due().await.is_empty());
 
@@ -83,14 +83,14 @@ async fn what_awaits_a_correction_or_an_edit_waits(store: TestStore) {
     written.effects.late = Some(mark(10, 10));
     commit(&track, vec![written]).await;
     assert!(vehicles_due(&store.db, ORGANIZATION, at(15)).await.expect("read").is_empty());
-    keep(&track, 15).await;
+    keep(&store, &track, 15).await;
     assert!(kept(&store).await.is_empty(), "it is dirty");
     store.db.write().sql("update vehicle_state set dirty_from = null").run().await.expect("clean");
 
     let version = "insert into geofence_version (geofence_id, version, effective_from, changed_at, active, deleted, \
         shape, rules, settled) select id, $1, $2, created_at, true, false, shape, rules, false from geofence";
     store.db.write().sql(version).bind(1_i64).bind(Time(at(15))).run().await.expect("version");
-    keep(&track, 15).await;
+    keep(&store, &track, 15).await;
     assert!(kept(&store).await.is_empty(), "an edit of the past is not settled");
     let later = store.db.write().sql("update geofence_version set effective_from = $1").bind(Time(at(16)));
     later.run().await.expect("set");
@@ -98,12 +98,12 @@ async fn what_awaits_a_correction_or_an_edit_waits(store: TestStore) {
     let calibration = "insert into fuel_calibration (vehicle_id, version, effective_from, tank_capacity_liters, \
         created_at, settled) select id, 1, $1, 400, created_at, false from vehicle";
     store.db.write().sql(calibration).bind(Time(at(15))).run().await.expect("calibration");
-    keep(&track, 15).await;
+    keep(&store, &track, 15).await;
     assert!(kept(&store).await.is_empty(), "a calibration dated back needs the readings until it is settled");
     // Changes that only come later do not hold it up.
     let later = store.db.write().sql("update fuel_calibration set effective_from = $1").bind(Time(at(16)));
     later.run().await.expect("set");
-    keep(&track, 15).await;
+    keep(&store, &track, 15).await;
     assert_eq!(kept(&store).await, [Time(at(15))]);
 }
 
@@ -113,7 +113,7 @@ async fn a_correction_of_before_begins_at_what_is_kept(store: TestStore) {
     written.effects.checkpoints = [20, 40, 60, 80].map(|second| checkpoint(second, second)).to_vec();
     commit(&track, vec![written]).await;
     track.save_states().await.expect("saved");
-    keep(&track, 65).await;
+    keep(&store, &track, 65).await;
     assert_eq!(kept(&store).await, [Time(at(65)), Time(at(80))]);
     for (from, begin) in [(5, 65), (65, 65), (70, 65), (85, 80)] {
         let mut late = write(Vec::new());
@@ -132,7 +132,7 @@ async fn weeks_that_nobody_keeps_are_dropped(store: TestStore) {
     make_partitions(&store.db, at(0)).await.expect("made");
     commit(&track, vec![write((0..30).map(|n| row(fix(n * DAY), Freshness::Fresh)).collect())]).await;
     track.save_states().await.expect("saved");
-    keep(&track, 9 * DAY).await;
+    keep(&store, &track, 9 * DAY).await;
     let dropped = drop_partitions(&store.db, "position_chunk", at(20 * DAY)).await.expect("dropped");
     match store.engine() {
         // Of 2025-12-22 and 2025-12-29; the last day of the next one is kept.
@@ -141,7 +141,7 @@ async fn weeks_that_nobody_keeps_are_dropped(store: TestStore) {
     }
     let dropped = drop_partitions(&store.db, "position_chunk", at(20 * DAY)).await.expect("dropped");
     assert_eq!(dropped, 0, "what is kept stays");
-    keep(&track, 25 * DAY).await;
+    keep(&store, &track, 25 * DAY).await;
     let dropped = drop_partitions(&store.db, "position_chunk", at(20 * DAY)).await.expect("dropped");
     match store.engine() {
         // Those that end by the 21st.
@@ -160,7 +160,7 @@ async fn a_chunk_that_straddles_the_horizon_is_cut_once_a_day(store: TestStore) 
     for (horizon, left) in
         [(begin + DAY, 18), (begin + DAY + 1, 11), (begin + 2 * DAY, 11), (begin + 3 * DAY, 11)]
     {
-        keep(&track, horizon).await;
+        keep(&store, &track, horizon).await;
         cut_chunks(&store.db, ORGANIZATION, at(horizon)).await.expect("cut");
         assert_eq!(stored(&store).await, left, "{horizon}");
     }
@@ -175,7 +175,7 @@ async fn a_chunk_is_cut_though_more_is_kept_of_its_vehicle(store: TestStore) {
     commit(&track, vec![write(rows)]).await;
     track.save_states().await.expect("saved");
     // Events are kept for a shorter time than positions.
-    keep(&track, begin + 10 * DAY).await;
+    keep(&store, &track, begin + 10 * DAY).await;
     cut_chunks(&store.db, ORGANIZATION, at(begin + DAY + 1)).await.expect("cut");
     assert_eq!(stored(&store).await, 5);
 }
@@ -185,7 +185,7 @@ async fn single_fixes_go_too(store: TestStore) {
     let late = |seconds| row(fix(seconds), Freshness::Recheck { late: true });
     commit(&track, vec![write(vec![row(fix(100), Freshness::Fresh), late(10), late(20), late(90)])]).await;
     store.db.write().sql("update vehicle_state set dirty_from = null").run().await.expect("clean");
-    keep(&track, 20).await;
+    keep(&store, &track, 20).await;
     let past = Timeline::Positions.vehicles_with_past(&store.db, ORGANIZATION, at(20)).await.expect("read");
     assert_eq!(past, [(VEHICLE, at(20))]);
     assert_eq!(Timeline::Positions.delete(&store.db, VEHICLE, at(20), 10).await.expect("deleted"), 2);
