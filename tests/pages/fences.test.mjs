@@ -53,6 +53,20 @@ async function openHome(page) {
   }, CENTER);
 }
 
+test("A fence dated back says how many vehicles are still judged anew, until none is", async () => {
+  const { page } = await fences();
+  let left = 1;
+  await page.route(/\/v1\/geofences\/[0-9a-f-]+(\?|$)/, async (route) => {
+    const response = await route.fetch();
+    const fence = await response.json();
+    if (left > 0) fence.pastCorrection = { vehicleCount: left--, from: fence.createdAt };
+    await route.fulfill({ response, json: fence });
+  });
+  await openHome(page);
+  await page.getByText("The past is being judged anew: 1 vehicle left.").waitFor();
+  await page.getByText("is being judged anew").waitFor({ state: "detached" });
+});
+
 const number = async (page, label) => Number(await page.getByLabel(label).inputValue());
 const circleOn = async (page) => ({
   type: "circle",

@@ -56,6 +56,8 @@ export const manage = {
     effectiveNow: "Positions recorded from now on",
     effectiveAlways: "All positions, also earlier ones",
     effectiveAt: "Positions recorded from …",
+    pastLookedUp: "Looking up which vehicles came near in the past…",
+    pastWaits: (number: number) => `The past is being judged anew: ${count(number, "vehicle")} left.`,
     shape: "Shape",
     circle: "Circle",
     polygon: "Polygon",

@@ -20,6 +20,7 @@ import { hold, href, route } from "../../state/route";
 import { strings } from "../../strings";
 import { FenceFacts } from "./FenceFacts";
 import { FenceForm, fenceMembers } from "./FenceForm";
+import { PastCorrection } from "./PastCorrection";
 import { stepShape } from "./ShapeFields";
 import { ImportDialog } from "./ImportDialog";
 
@@ -84,6 +85,7 @@ export function FencesView() {
       {open && (fence || isNew) && (
         <Detail key={open} title={fence?.name ?? words.new} back={href("fences")}>
           <p role="status" class="said">{saved.value === open && strings.manage.form.saved}</p>
+          {fence && <PastCorrection id={fence.id} version={version} />}
           {draft.value && <FenceForm key={open} fence={fence ?? null} draft={draft.value} desk={desk} onSaved={(id) => show(id).catch(notice)} onGone={() => show(null)} />}
           {fence && !may("writeGeofences") && <FenceFacts fence={fence} />}
         </Detail>

@@ -1,0 +1,1 @@
+export{r as followAlerts}from"./alerts-D79bCFid.js";
