@@ -32,7 +32,10 @@ pub(super) async fn came_near(
         if let (Some(first), Some(last)) = (tail.first(), tail.last()) {
             let (began_at, ended_at) = (first.fix.recorded_at, last.fix.recorded_at);
             let stretch = Stretch { began_at, ended_at, area: area_of(tail) };
-            ways.entry(*vehicle).or_default().stretches.push(stretch);
+            let way = ways.entry(*vehicle).or_default();
+            way.stretches.push(stretch);
+            // Meanwhile its fixes may have become chunks.
+            way.stretches.sort_by_key(|stretch| stretch.began_at);
         }
     }
     add_rows(db, &vehicles, from, &mut ways).await?;
