@@ -7,6 +7,7 @@ use super::fuel_pages::{Pages, PeriodRequest};
 use super::scoped::Scoped;
 use crate::context::Context;
 use crate::domain::fuel_chart::{Chart, Mark};
+use crate::store::fuel_history::Level;
 
 /// The longest period of one chart, in days.
 const MAX_DAYS: usize = 366;
@@ -27,9 +28,9 @@ pub async fn fuel_chart(
     let mut sampler = Downsampler::new(period.from, period.to, points, GAP_SECONDS, edges);
     let mut pages = Pages::new(&context.db, period);
     while let Some(page) = pages.next().await? {
-        for entry in page {
-            if let Some(liters) = entry.level_raw_liters {
-                sampler.push(entry.recorded_at, liters, entry.level_liters);
+        for Level { measured, raw_liters } in page {
+            if let Some(liters) = raw_liters {
+                sampler.push(measured.at, liters, measured.level_liters);
             }
         }
     }

@@ -8,7 +8,8 @@ use super::fuel_pages::{Pages, Period, PeriodRequest};
 use super::scoped::Scoped;
 use crate::context::Context;
 use crate::domain::fuel::{ConsumptionOfPeriod, FuelEntry};
-use crate::store::{calibration, fuel_history};
+use crate::store::calibration;
+use crate::store::fuel_history::{self, Level};
 
 /// The longest period for one vehicle, in days.
 const MAX_DAYS: usize = 366;
@@ -53,7 +54,7 @@ async fn of_vehicle(context: &Context, vehicle: VehicleId, period: Period) -> Re
         None => Pages::new(db, period),
     };
     while let Some(page) = pages.next().await? {
-        page.iter().for_each(|entry| meter.observe(&measured(entry)));
+        page.iter().for_each(|Level { measured, .. }| meter.observe(measured));
     }
     Ok(meter.finish(&events, &tank))
 }

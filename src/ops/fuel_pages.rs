@@ -4,6 +4,7 @@
 //! for what follows the last entry. Late entries before that place are missed; the others come in order, each once.
 
 use std::collections::VecDeque;
+use std::marker::PhantomData;
 
 use waypost_actors::fuel::FuelEvent;
 use waypost_actors::model::{EventStatus, Timestamp, VehicleId};
@@ -15,12 +16,12 @@ use crate::auth::{Action, OrgScope};
 use crate::context::Context;
 use crate::domain::event::{EventFilter, EventOrder};
 use crate::domain::field::FieldError;
-use crate::domain::fuel::FuelEntry;
 use crate::domain::paging::After;
+use crate::store::fuel_history::{Following, following};
 use crate::store::sql::Db;
-use crate::store::{fuel_history, record_history, vehicle};
+use crate::store::{record_history, vehicle};
 
-/// Entries per page: about 400 kB when written out.
+/// Refuels and drains that are read at once.
 const PAGE: i64 = 1_000;
 const DAY_SECONDS: f64 = 86_400.0;
 
@@ -116,17 +117,18 @@ impl Period {
     }
 }
 
-/// Reads the log of a period: vehicle by vehicle, each in the order of time.
-pub(super) struct Pages {
+/// Reads the log of a period: vehicle by vehicle, each in the order of time; of each entry, what a `T` is.
+pub(super) struct Pages<T> {
     db: Db,
     period: Period,
     /// Vehicles not read to their end.
     waiting: VecDeque<VehicleId>,
     /// The instant after which the first of them continues.
     after: Timestamp,
+    of: PhantomData<fn() -> T>,
 }
 
-impl Pages {
+impl<T: Following> Pages<T> {
     pub(super) fn new(db: &Db, period: Period) -> Self {
         let after = just_before(period.from);
         Self::after(db, period, after)
@@ -135,16 +137,16 @@ impl Pages {
     /// Starts the first vehicle after an instant, which is not included.
     pub(super) fn after(db: &Db, period: Period, after: Timestamp) -> Self {
         let waiting = period.vehicle_ids.iter().copied().collect();
-        Self { db: db.clone(), period, waiting, after }
+        Self { db: db.clone(), period, waiting, after, of: PhantomData }
     }
 
     /// The next page, never an empty one; `None` at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<Vec<FuelEntry>>, OpError> {
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<T>>, OpError> {
         while let Some(vehicle) = self.waiting.front().copied() {
             let Period { scope, to, .. } = &self.period;
-            let page = fuel_history::following(&self.db, scope, vehicle, self.after, *to, PAGE).await?;
-            if let Some(last) = page.last().filter(|_| page.len() as i64 == PAGE) {
-                self.after = last.recorded_at;
+            let page: Vec<T> = following(&self.db, scope, vehicle, self.after, *to).await?;
+            if let Some(last) = page.last().filter(|_| page.len() as i64 == T::PAGE) {
+                self.after = last.recorded_at();
             } else {
                 self.waiting.pop_front();
                 self.after = just_before(self.period.from);
