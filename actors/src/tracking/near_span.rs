@@ -31,17 +31,6 @@ impl NearSpan {
         Self { from, until: None }
     }
 
-    /// What a vehicle has to settle of a fence that changes from an instant on. `near`: the part of its stored timeline
-    /// that the fence may have to do with. `is_there`: it is in the fence, or its last fix is.
-    #[must_use]
-    pub fn to_settle(near: Option<Self>, is_there: bool, from: Timestamp) -> Option<Self> {
-        match near {
-            Some(near) if is_there => Some(Self { until: None, ..near }),
-            None if is_there => Some(Self::since(from)),
-            near => near,
-        }
-    }
-
     /// The part after `from` in which any version of the fence may change what is judged. `None`: there is none.
     ///
     /// `stretches`: the vehicle's, oldest first and none overlapping the next, from the one with its last fix up to

@@ -214,7 +214,7 @@ impl Life {
         let is_there = self.state.stay(fence.id).is_some()
             || self.state.last.is_some_and(|last| fence.newest().shape.covers(last.place));
         let near = self.ledger.near_span(&fence, from);
-        if let Some(span) = NearSpan::to_settle(near, is_there, from) {
+        if let Some(span) = near.or(is_there.then_some(NearSpan::since(from))) {
             self.settle_span(span);
         }
     }

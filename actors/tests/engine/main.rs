@@ -13,6 +13,7 @@ mod ledger;
 mod overspeed;
 mod passages;
 mod properties;
+mod recorded;
 mod reports;
 mod rules;
 mod script;

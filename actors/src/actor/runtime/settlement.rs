@@ -299,11 +299,10 @@ impl Core {
             LiveError::Unavailable
         })?;
         let near: HashMap<VehicleId, NearSpan> = near.into_iter().collect();
-        let span = |vehicle: VehicleId, is_there| {
-            Some((vehicle, NearSpan::to_settle(near.get(&vehicle).copied(), is_there, from)?))
-        };
-        let there = now.into_iter().filter_map(|vehicle| span(vehicle, true));
-        Ok(there.chain(before.into_iter().filter_map(|vehicle| span(vehicle, false))).collect())
+        let there =
+            now.iter().map(|vehicle| (*vehicle, near.get(vehicle).copied().unwrap_or(NearSpan::since(from))));
+        let others = before.iter().filter_map(|vehicle| Some((*vehicle, *near.get(vehicle)?)));
+        Ok(there.chain(others).collect())
     }
 
     async fn ask_to_settle(
