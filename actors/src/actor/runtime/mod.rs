@@ -7,5 +7,6 @@ pub(crate) mod permits;
 pub(crate) mod registry;
 pub(crate) mod router;
 pub(crate) mod settlement;
+mod vehicle_settlement;
 pub(crate) mod watchdog;
 pub(crate) mod workers;

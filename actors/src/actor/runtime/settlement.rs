@@ -9,13 +9,10 @@ use futures_util::future::join_all;
 use tokio::sync::oneshot;
 
 use super::core::Core;
-use super::directory::{ForgetVehicle, Known, PutVehicle};
 use super::registry::{Publish, Published};
 use crate::actor::vehicle::messages::Settle;
 use crate::actor::vehicle::report_batch::Outcome;
-use crate::actor::watch::occupancy::{Forget, Introduce};
 use crate::actor::watch::queries::{Touched, Touching};
-use crate::actor::writer::cache::CacheRemove;
 use crate::actor::writer::corrections::Await;
 use crate::error::LiveError;
 use crate::geofence::{FenceTimeline, PreparedVersion};
@@ -32,7 +29,7 @@ const SETTLE_TOGETHER: usize = 256;
 const WAIT_FOR_CORRECTIONS: Duration = Duration::from_secs(10);
 /// A change of the present concerns only what came while it was made: a moment's work, but behind everything else
 /// that waits for correction.
-const WAIT_FOR_RECENT: Duration = Duration::from_millis(500);
+pub(super) const WAIT_FOR_RECENT: Duration = Duration::from_millis(500);
 /// A change that took effect no longer ago than this is one of the present. Seconds.
 const RECENT_SECONDS: f64 = 10.0;
 /// The longest time between two looks at the server's clock while a version dated ahead waits.
@@ -114,7 +111,11 @@ impl Core {
 
     /// Like [`Self::see_through`], but the caller waits no longer than `limit`; by then the change is well on its
     /// way, unless the store is away.
-    async fn see_through_for<F>(self: &Arc<Self>, limit: Duration, change: F) -> Result<(), LiveError>
+    pub(super) async fn see_through_for<F>(
+        self: &Arc<Self>,
+        limit: Duration,
+        change: F,
+    ) -> Result<(), LiveError>
     where
         F: Future<Output = Result<(), LiveError>> + Send + 'static,
     {
@@ -124,7 +125,7 @@ impl Core {
 
     /// Tries a change again until the store takes it. Waits between attempts: what hinders it may
     /// be a vehicle that rests, not the store.
-    fn again<F>(self: &Arc<Self>, change: impl Fn(Arc<Self>) -> F + Send + 'static)
+    pub(super) fn again<F>(self: &Arc<Self>, change: impl Fn(Arc<Self>) -> F + Send + 'static)
     where
         F: Future<Output = Result<(), LiveError>> + Send,
     {
@@ -193,7 +194,7 @@ impl Core {
     }
 
     /// How long a change from this instant on waits for the corrections it brings about.
-    fn patience(&self, from: Timestamp) -> Duration {
+    pub(super) fn patience(&self, from: Timestamp) -> Duration {
         let is_recent = (self.clock)().seconds_since(from) < RECENT_SECONDS;
         if is_recent { WAIT_FOR_RECENT } else { WAIT_FOR_CORRECTIONS }
     }
@@ -305,7 +306,7 @@ impl Core {
         Ok(there.chain(others).collect())
     }
 
-    async fn ask_to_settle(
+    pub(super) async fn ask_to_settle(
         &self,
         vehicle: VehicleId,
         span: NearSpan,
@@ -314,103 +315,11 @@ impl Core {
         self.router.ask(vehicle, move |part| Settle { span, retire, part }).await
     }
 
-    async fn wait_for_corrections(&self, dirty: Vec<VehicleId>, patience: Duration) {
+    pub(super) async fn wait_for_corrections(&self, dirty: Vec<VehicleId>, patience: Duration) {
         if !dirty.is_empty() && !patience.is_zero() {
             let clean = self.corrections.send(Await(dirty));
             tokio::time::timeout(patience, clean).await.ok();
         }
-    }
-
-    /// Puts a vehicle, and settles a change of its times out of service and of its calibration.
-    async fn put_and_settle(self: &Arc<Self>, vehicle: Vehicle) -> Result<(), LiveError> {
-        let id = vehicle.id;
-        let known = Introduce { vehicle_id: id, organization_id: vehicle.organization_id };
-        self.occupancy.send(known).await.map_err(|_| LiveError::Stopped)?;
-        let now = vehicle.clone();
-        let before = self.router.directory.send(PutVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
-        let Some(before) = before else { return Ok(()) };
-        let service = now.service_differs_from(&before);
-        let calibration = now.calibration_differs_from(&before);
-        let version = now.calibrations.iter().map(|known| known.version).max();
-        match service.into_iter().chain(calibration).min() {
-            Some(from) => {
-                let version = version.filter(|_| calibration.is_some());
-                self.settle_vehicle(id, from, version, self.patience(from)).await
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Settles a change of what a vehicle is judged by, from an instant on; `calibrated`: the version of its
-    /// calibration that made the change.
-    async fn settle_vehicle(
-        self: &Arc<Self>,
-        vehicle: VehicleId,
-        from: Timestamp,
-        calibrated: Option<i64>,
-        patience: Duration,
-    ) -> Result<(), LiveError> {
-        let settled = self.ask_vehicle(vehicle, from, calibrated).await;
-        if matches!(settled, Err(LiveError::Unavailable)) {
-            self.again(
-                move |core| async move { core.ask_vehicle(vehicle, from, calibrated).await.map(|_| ()) },
-            );
-        }
-        if settled?.is_dirty {
-            self.wait_for_corrections(vec![vehicle], patience).await;
-        }
-        Ok(())
-    }
-
-    async fn ask_vehicle(
-        &self,
-        vehicle: VehicleId,
-        from: Timestamp,
-        calibrated: Option<i64>,
-    ) -> Result<Outcome, LiveError> {
-        let outcome = self.ask_to_settle(vehicle, NearSpan::since(from), false).await?;
-        if let Some(version) = calibrated {
-            let noted = self.store.mark_calibrated(vehicle, version).await;
-            noted.map_err(|_| LiveError::Unavailable)?;
-        }
-        Ok(outcome)
-    }
-
-    async fn remove_for_sure(self: &Arc<Self>, vehicle: VehicleId, at: Timestamp) -> Result<(), LiveError> {
-        let removed = self.remove(vehicle, at).await;
-        if removed == Err(LiveError::Unavailable) {
-            self.again(move |core| async move { core.remove(vehicle, at).await });
-        }
-        removed
-    }
-
-    async fn remove(self: &Arc<Self>, vehicle: VehicleId, at: Timestamp) -> Result<(), LiveError> {
-        let known = self.router.directory.send(Known(vehicle)).await.map_err(|_| LiveError::Stopped)?;
-        let Some(known) = known else { return self.forget(vehicle).await };
-        let mut retired = Vehicle::clone(&known);
-        retired.retire(at);
-        let from = retired.out_since().unwrap_or(at);
-        self.router.directory.send(PutVehicle(retired)).await.map_err(|_| LiveError::Stopped)?;
-        match self.ask_to_settle(vehicle, NearSpan::since(from), true).await {
-            Ok(_) | Err(LiveError::UnknownVehicle) => {}
-            Err(error) => return Err(error),
-        }
-        // A vehicle cannot be forgotten while it awaits a correction, however long that takes.
-        let core = Arc::clone(self);
-        let forgotten = async move {
-            core.corrections.send(Await(vec![vehicle])).await.ok();
-            core.forget(vehicle).await
-        };
-        self.see_through_for(WAIT_FOR_RECENT, forgotten).await
-    }
-
-    async fn forget(&self, vehicle: VehicleId) -> Result<(), LiveError> {
-        self.router.directory.send(ForgetVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
-        let of = self.occupancy.send(Forget(vehicle)).await.map_err(|_| LiveError::Stopped)?;
-        if let (Some(cache), Some(organization)) = (&self.cache, of) {
-            cache.send(CacheRemove(vehicle, organization)).await.map_err(|_| LiveError::Stopped)?;
-        }
-        Ok(())
     }
 }
 
