@@ -15,6 +15,8 @@ use super::time::Time;
 
 /// Vehicles that are looked at by one statement.
 pub(super) const TOGETHER: usize = 16;
+/// Ends the look-up of where a vehicle's rows begin.
+const THIRD_LAST: &str = " order by b.recorded_at desc limit 1 offset 2) as begin from ";
 /// Rows of `position` that become one stretch, where there is no chunk before them.
 const ROWS_TOGETHER: usize = 64;
 
@@ -71,16 +73,17 @@ impl Way {
     }
 }
 
-/// The vehicles' chunks, each vehicle's from the last that begins before an instant on.
+/// The vehicles' chunks, each vehicle's from the third last that begins before an instant on: so its last two fixes before
+/// that are among them, though few of some chunk may count.
 async fn chunks(db: &Db, vehicles: &[VehicleId], from: Timestamp) -> Result<HashMap<VehicleId, Way>> {
     let stmt = db.read().sql(
         "select c.vehicle_id, c.recorded_at, c.ended_at, c.area from position_chunk c \
-         join (select column1 as vehicle, (select max(b.recorded_at) from position_chunk b where b.vehicle_id = column1 \
-         and b.recorded_at <= ",
+         join (select column1 as vehicle, (select b.recorded_at from position_chunk b where b.vehicle_id = column1 \
+         and b.recorded_at < ",
     );
-    let stmt = each(stmt.push_bind(Time(from)).push(") as begin from "), vehicles)
+    let stmt = each(stmt.push_bind(Time(from)).push(THIRD_LAST), vehicles)
         .push(" as one on c.vehicle_id = one.vehicle and c.recorded_at >= coalesce(one.begin, ");
-    let stmt = stmt.push_bind(Time(from)).push(") order by c.vehicle_id, c.recorded_at");
+    let stmt = stmt.push_bind(Time(Timestamp::FIRST)).push(") order by c.vehicle_id, c.recorded_at");
     let mut rows = stmt.stream::<(Uuid, Time, Time, Vec<u8>)>();
     let mut ways: HashMap<VehicleId, Way> = HashMap::new();
     while let Some((vehicle, began_at, ended_at, area)) = rows.try_next().await? {
@@ -100,13 +103,13 @@ async fn add_rows(
 ) -> Result<()> {
     let stmt = db.read().sql(
         "select p.vehicle_id, p.recorded_at, p.latitude, p.longitude from position p \
-         join (select column1 as vehicle, (select max(b.recorded_at) from position b where b.vehicle_id = column1 \
-         and b.recorded_at <= ",
+         join (select column1 as vehicle, (select b.recorded_at from position b where b.vehicle_id = column1 \
+         and b.quarantine is null and b.recorded_at < ",
     );
-    let stmt = each(stmt.push_bind(Time(from)).push(") as begin from "), vehicles)
+    let stmt = each(stmt.push_bind(Time(from)).push(THIRD_LAST), vehicles)
         .push(" as one on p.vehicle_id = one.vehicle and p.recorded_at >= coalesce(one.begin, ");
-    let stmt =
-        stmt.push_bind(Time(from)).push(") where p.quarantine is null order by p.vehicle_id, p.recorded_at");
+    let stmt = stmt.push_bind(Time(Timestamp::FIRST));
+    let stmt = stmt.push(") where p.quarantine is null order by p.vehicle_id, p.recorded_at");
     let mut rows = stmt.stream::<(Uuid, Time, f64, f64)>();
     while let Some((vehicle, at, latitude, longitude)) = rows.try_next().await? {
         ways.entry(vehicle.into()).or_default().add(at.into(), Place::new(latitude, longitude));

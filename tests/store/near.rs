@@ -86,7 +86,7 @@ async fn whoever_came_near_is_told_and_where_is_bounded(store: TestStore) {
         let from = if number % 5 == 0 { Timestamp::FIRST } else { at(dice.below(now as u64) as i64) };
         let told = track.came_near(&fence, from, &[VEHICLE, stranger]).await.expect("told");
         assert!(told.iter().all(|(vehicle, _)| *vehicle == VEHICLE), "the other one never reported");
-        let begin = places.range(..=from).next_back().map_or(from, |(at, _)| *at);
+        let begin = places.range(..from).rev().take(2).last().map_or(from, |(at, _)| *at);
         let stretch = |(at, places): (&Timestamp, &Vec<Place>)| Stretch {
             began_at: *at,
             ended_at: *at,

@@ -8,12 +8,13 @@ use super::alert;
 use super::change::{advance, catch_up};
 use super::context::Context;
 use super::effects::{Checkpoint, Correction, Effects, Mark, Quarantine};
+use super::journey::Journey;
 use super::overspeed;
 use super::record::Record;
 use super::state::VehicleState;
 use super::timeline::{apply, by_rank};
 use super::trips;
-use crate::model::{Attributes, EventId, Fix, Timestamp};
+use crate::model::{Attributes, EventId, Fix, Origin, Timestamp};
 
 /// A stored fix.
 #[derive(Clone, Debug, PartialEq)]
@@ -237,6 +238,9 @@ impl<'a> Evaluation<'a> {
                 continue;
             }
             advance(&mut self.state, stored.at, self.context, &mut self.effects);
+            if !self.names_are_settled() {
+                continue;
+            }
             if let Some(adjustment) = Adjustment::between(&self.state, &stored.state)
                 && self.is_decided_by_what_is_stored()
             {
@@ -251,6 +255,14 @@ impl<'a> Evaluation<'a> {
             }
         }
         None
+    }
+
+    /// Whether everything that names geofences by their change is told: a trip or stop that began before the mark ends names
+    /// those at its beginning when it ends, and no state says which these were.
+    fn names_are_settled(&self) -> bool {
+        let Mark { until, origin, .. } = self.slice.mark;
+        let began_behind = |journey: &Journey| journey.certain.since > until;
+        origin != Origin::Recompute || self.state.journey.as_ref().is_none_or(began_behind)
     }
 
     /// Whether a fix that waits is stored as one that waited, or was believed later, rather than as one that was no

@@ -33,8 +33,9 @@ impl NearSpan {
 
     /// The part after `from` in which any version of the fence may change what is judged. `None`: there is none.
     ///
-    /// `stretches`: the vehicle's, oldest first and none overlapping the next, from the one with its last fix up to
-    /// `from` on. A way from one to the next lies in the box around both.
+    /// `stretches`: the vehicle's, oldest first and none overlapping the next, with at least its last two fixes before
+    /// `from`: at that instant the last one may have waited to be believed, and the change is settled against the one before. A
+    /// way from one stretch to the next lies in the box around both.
     #[must_use]
     pub fn of(
         fence: &FenceTimeline,

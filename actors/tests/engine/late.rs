@@ -93,8 +93,9 @@ impl Life {
     }
 
     fn write(&mut self, effects: &Effects) {
-        self.log(effects);
+        let mark = self.ledger.mark;
         self.ledger.write(effects, &self.state, &mut self.next_sequence);
+        self.log(effects, self.ledger.mark != mark);
         self.writes += 1;
         let is_newer = self.state.newest() > self.state.corrected_to;
         if self.writes.is_multiple_of(self.keeps) && effects.correction.is_none() && is_newer {
@@ -104,11 +105,11 @@ impl Life {
         }
     }
 
-    /// As the store does: effects other than a plain report are stored with their state, and a server that starts
-    /// now finds the state.
-    fn log(&mut self, effects: &Effects) {
+    /// As the store does: effects other than a plain report are stored with their state, and so is one of which it found that
+    /// something is late; a server that starts now finds the state.
+    fn log(&mut self, effects: &Effects, was_late: bool) {
         let (stored, log) = &mut self.stored;
-        if effects.rows.is_empty() || effects.late.is_some() {
+        if effects.rows.is_empty() || effects.late.is_some() || was_late {
             (*stored, *log) = (self.state.clone(), Vec::new());
         } else {
             log.push(Applied::of(self.now, effects));

@@ -224,7 +224,7 @@ impl Ledger {
             instants.entry(fix.recorded_at).or_insert_with(Vec::new).push(fix.place);
             instants
         });
-        let begin = instants.range(..=from).next_back().map_or(from, |(at, _)| *at);
+        let begin = instants.range(..from).rev().take(2).last().map_or(from, |(at, _)| *at);
         let stretch = |(at, places): (&Timestamp, &Vec<Place>)| Stretch {
             began_at: *at,
             ended_at: *at,

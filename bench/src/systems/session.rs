@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use super::Packing;
 use crate::load::{Awaited, Ear, Ears, Expecting, Log, Plan, SharedLog, Slice};
+use crate::wire::http;
 use crate::world::Transition;
 
 /// How long an opening may take to be answered.
@@ -142,6 +143,8 @@ pub(crate) enum Answer {
     Nothing,
     /// A head up to an empty line that holds this.
     Head(&'static str),
+    /// An HTTP answer, whatever it says.
+    Whole,
     Byte(u8),
 }
 
@@ -184,6 +187,17 @@ impl Answer {
                 let head = answer_head(socket)?;
                 if !head.contains(wanted) {
                     bail!("not {wanted:?} but {head}");
+                }
+            }
+            Self::Whole => {
+                let mut bytes = Vec::new();
+                while http::first_answer(&bytes).is_none() {
+                    let mut some = [0; 1_024];
+                    let read = socket.read(&mut some).context("no answer")?;
+                    if read == 0 {
+                        bail!("closed after {:?}", String::from_utf8_lossy(&bytes));
+                    }
+                    bytes.extend_from_slice(&some[..read]);
                 }
             }
             Self::Byte(wanted) => {

@@ -16,7 +16,7 @@ use super::history::History;
 use super::items::{encoder, teltonika_greeting};
 use super::session::{Answer, Opening, Processes, Session, wait_until};
 use super::{Packing, Speaks, Store};
-use crate::wire::ws;
+use crate::wire::{http, ws};
 use crate::world::World;
 
 /// How long ago a world began: no fix of it is ahead of any clock.
@@ -205,7 +205,13 @@ pub(super) fn start_postgres() -> Result<Option<PrivatePostgres>> {
 /// The trackers' sockets.
 fn openings_of(ready: &Ready, packing: Packing, vehicles: u32) -> Vec<Opening> {
     let opening = |connection: u32| match packing.speaks(connection) {
-        Speaks::Http => http_opening(&ready.address),
+        // As a phone does, it says who it is at once: of strangers the server lets few wait. It says nothing else.
+        Speaks::Http => Opening {
+            request: http::get(&ready.address, &format!("/in/{}", ready.trackers[connection as usize]))
+                .into_bytes(),
+            answer: Answer::Whole,
+            ..http_opening(&ready.address)
+        },
         Speaks::Teltonika => Opening {
             address: ready.devices.clone(),
             request: teltonika_greeting(connection),
