@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::ingest::adapters::ADAPTERS;
 use crate::large_bodies::LargeBodies;
-use crate::locks::{IdempotencyKeys, KeyedLock};
+use crate::locks::{IdempotencyKeys, KeyedLock, Turns};
 use crate::mail::Post;
 use crate::mqtt_out;
 use crate::rate_limit::RateLimits;
@@ -21,6 +21,9 @@ use crate::store::redis_limit::RedisLimits;
 use crate::store::sql::Db;
 use crate::store::track::Track;
 use crate::webhooks::{Guard, Webhooks};
+
+/// Dry runs of geofences at the same time, each of another organization.
+const DRY_RUNS_AT_ONCE: usize = 2;
 
 /// Why the parts could not be put together.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +55,8 @@ pub struct Context {
     pub track: Arc<Track>,
     /// Idempotency keys of requests under way.
     pub idempotency_keys: IdempotencyKeys,
+    /// Dry runs of geofences.
+    pub dry_runs: Turns,
     /// What large request bodies share.
     pub large_bodies: LargeBodies,
     /// Whether the server can do its work.
@@ -100,6 +105,7 @@ impl Context {
             mail,
             track,
             idempotency_keys,
+            dry_runs: Turns::of(DRY_RUNS_AT_ONCE),
             large_bodies: LargeBodies::default(),
             readiness,
             rate_limits,

@@ -123,6 +123,8 @@ permissions! {
     ReadGeofences      [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[GeofencesRead]), Read;
     /// Make, change, delete and import geofences.
     WriteGeofences     [SuperAdmin Admin OrgAdmin Dispatcher] With(&[GeofencesWrite]), Write;
+    /// Try out a geofence on what is stored; what was where takes `ReadPositions` too.
+    TryGeofences       [SuperAdmin Admin OrgAdmin Dispatcher] With(&[GeofencesWrite]), Read;
     /// See geofence events and who is inside.
     ReadEvents         [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[EventsRead]), Read;
     /// Say of alerts that they are seen, and put them off; who sees them takes `ReadEvents`.

@@ -20,4 +20,17 @@ impl FieldError {
     pub fn new(pointer: impl Into<String>, code: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { pointer: pointer.into(), code: code.into(), detail: detail.into() }
     }
+
+    /// What is wrong with a list of ids: those that are not known.
+    pub fn strangers<Id: PartialEq>(
+        list: &str,
+        what: &str,
+        ids: &[Id],
+        known: &[Id],
+    ) -> impl Iterator<Item = Self> {
+        let unknown = ids.iter().enumerate().filter(|(_, id)| !known.contains(id));
+        unknown.map(move |(index, _)| {
+            Self::new(format!("/{list}/{index}"), "notFound", format!("must be a {what} of the organization"))
+        })
+    }
 }

@@ -142,7 +142,7 @@ impl GeofenceIn {
     }
 }
 
-fn shape(value: &Value) -> Result<ShapeSpec, Vec<FieldError>> {
+pub(super) fn shape(value: &Value) -> Result<ShapeSpec, Vec<FieldError>> {
     match value {
         Value::Null => Err(vec![FieldError::new("/shape", "required", "is required")]),
         shape => read_shape(shape, "/shape"),

@@ -14,6 +14,7 @@ pub mod day;
 pub mod driver;
 pub mod driver_card;
 pub mod driver_document;
+pub mod dry_run;
 pub mod event;
 pub mod field;
 pub mod fold;

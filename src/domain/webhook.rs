@@ -180,7 +180,7 @@ fn address(value: &Value) -> Read<String> {
     Ok(url.into())
 }
 
-fn ids<T: From<Uuid>>(value: &Value) -> Read<Vec<T>> {
+pub(super) fn ids<T: From<Uuid>>(value: &Value) -> Read<Vec<T>> {
     let wrong = || ("type", format!("a list of at most {MAX_FILTERED} ids"));
     let items = value.as_array().filter(|items| items.len() <= MAX_FILTERED).ok_or_else(wrong)?;
     items.iter().map(id).collect()

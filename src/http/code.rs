@@ -164,7 +164,7 @@ codes! {
     Unavailable "unavailable" 503 "Temporarily not available"
         "The database or the live core cannot be reached, or the server is stopping. Repeat the request after Retry-After seconds.";
     Busy "busy" 503 "Too busy"
-        "Too many sign-ins are waiting to be checked, large bodies to be worked on, changes to take effect, or tickets of the live feed to be used; or an app reports at /in more often than it may, or too slowly. Nothing was done. Repeat the request after Retry-After seconds.";
+        "Too many sign-ins are waiting to be checked, large bodies to be worked on, changes to take effect, geofences to be tried out, or tickets of the live feed to be used; or an app reports at /in more often than it may, or too slowly. Nothing was done. Repeat the request after Retry-After seconds.";
 }
 
 impl Code {

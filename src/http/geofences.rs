@@ -14,11 +14,14 @@ use super::problem::Problem;
 use super::query::{Query, flag, number, word};
 use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
 use crate::context::Context;
+use crate::domain::body::Params;
+use crate::domain::dry_run::{DryRunGeofence, DryRunResult};
 use crate::domain::geofence::{CreateGeofence, Geofence, PastCorrection};
 use crate::domain::paging::{Page, SortKey};
 use crate::large_bodies::Turn;
 use crate::ops::error::OpError;
 use crate::ops::etag;
+use crate::ops::geofence_dry_run;
 use crate::ops::geofences as ops;
 use crate::ops::scoped::Scoped;
 
@@ -178,6 +181,25 @@ pub async fn create_geofence(
     let mut answer = HttpResponse::Created();
     answer.insert_header((header::LOCATION, format!("/v1/geofences/{}", out.geofence.id)));
     Ok(single(answer, &request, &out))
+}
+
+/// Try out a geofence: which visits it would have made of the positions that are stored, had it been in force always. Nothing is made.
+///
+/// A vehicle that was inside at its first position has a visit from that position on. Reads up to 31 days, two million positions and ten
+/// seconds: of all vehicles the hours behind `from` first, and `readThrough` says how far it came. An organization has one dry run at a
+/// time, a server two: others get 503 `busy`. A system user needs `geofences:write`, and `positions:read` or `events:read`.
+#[utoipa::path(post, path = "/v1/geofences/dry-run", tag = "geofences",
+    request_body = DryRunGeofence,
+    responses((status = 200, body = DryRunResult, description = "What it would have recorded"),
+        (status = 503, description = "busy")))]
+pub async fn dry_run(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    query: Query,
+    body: Params<DryRunGeofence>,
+) -> Answer {
+    let by = query.scoped(caller)?;
+    Ok(HttpResponse::Ok().json(geofence_dry_run::dry_run(&context, &by, body).await?))
 }
 
 /// Get a geofence. `Accept: application/geo+json` gives a Feature.

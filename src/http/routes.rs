@@ -154,6 +154,7 @@ routes! {
         May(ReadGeofences)  "GET"    "/v1/geofences"                        geofences::list_geofences;
         May(WriteGeofences) "POST"   "/v1/geofences" <= GEOFENCE_BYTES      geofences::create_geofence;
         May(WriteGeofences) "POST"   "/v1/geofences/import" <= IMPORT_BYTES geofence_import::import;
+        May(TryGeofences)   "POST"   "/v1/geofences/dry-run" <= GEOFENCE_BYTES geofences::dry_run;
         May(ReadGeofences)  "GET"    "/v1/geofences/{id}"                   geofences::find_geofence;
         May(WriteGeofences) "PUT"    "/v1/geofences/{id}" <= GEOFENCE_BYTES geofences::update_geofence;
         May(WriteGeofences) "DELETE" "/v1/geofences/{id}"                   geofences::delete_geofence;

@@ -2,6 +2,8 @@
 
 mod idempotency_keys;
 mod keyed_lock;
+mod turns;
 
 pub use idempotency_keys::{HeldKey, IdempotencyKeys};
 pub use keyed_lock::{KeyGuard, KeyedLock, Reservation};
+pub use turns::{OwnTurn, Turns};

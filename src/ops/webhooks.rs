@@ -299,27 +299,10 @@ async fn refuse_foreign(
         vehicles.extend(&before.vehicle_ids);
         geofences.extend(&before.geofence_ids);
     }
-    let of_vehicles = strangers("vehicleIds", "vehicle", vehicle_ids, &vehicles);
-    let of_geofences = strangers("geofenceIds", "geofence", geofence_ids, &geofences);
+    let of_vehicles = FieldError::strangers("vehicleIds", "vehicle", vehicle_ids, &vehicles);
+    let of_geofences = FieldError::strangers("geofenceIds", "geofence", geofence_ids, &geofences);
     let problems: Vec<FieldError> = of_vehicles.chain(of_geofences).collect();
     if problems.is_empty() { Ok(()) } else { Err(OpError::Invalid(problems)) }
-}
-
-/// What is wrong with a list of ids: those that are not known.
-fn strangers<Id: PartialEq>(
-    list: &str,
-    what: &str,
-    ids: &[Id],
-    known: &[Id],
-) -> impl Iterator<Item = FieldError> {
-    let unknown = ids.iter().enumerate().filter(|(_, id)| !known.contains(id));
-    unknown.map(move |(index, _)| {
-        FieldError::new(
-            format!("/{list}/{index}"),
-            "notFound",
-            format!("must be a {what} of the organization"),
-        )
-    })
 }
 
 /// A new secret, as it is shown and as it is stored.

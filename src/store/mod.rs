@@ -24,6 +24,7 @@ mod driver_at;
 pub mod driver_card;
 pub mod driver_lock;
 pub mod driver_profile;
+pub mod dry_run;
 pub mod export;
 mod fence_row;
 mod filters;

@@ -22,6 +22,7 @@ mod driver_lock;
 mod driver_orders;
 mod driver_tenancy;
 mod drivers;
+mod dry_runs;
 mod event_stream;
 mod events;
 mod feed_rights;

@@ -122,7 +122,7 @@ fn without_a_subscription_reading_and_tracking_go_on_and_every_change_is_refused
                 let usual = expected(&line, principal, true);
                 let goes_on = line.method == "GET"
                     || line.path.starts_with("/v1/auth/")
-                    || line.path == "/v1/positions"
+                    || ["/v1/positions", "/v1/geofences/dry-run"].contains(&line.path)
                     || line.method == "DELETE" && line.path.ends_with("/keys/{keyId}")
                     || line.who == "public";
                 let said = call(&app, &line, principal, &own).await;
@@ -369,8 +369,11 @@ pub(crate) async fn principals(app: &App, own: &World) -> Vec<Principal> {
         let (name, is_operator) = (role.as_str().to_owned(), role.is_operator());
         principals.push(Principal { name, token, is: letter.to_owned(), is_operator });
     }
-    let scopes: BTreeSet<&str> =
-        lines().iter().flat_map(|line| line.scope.split('|')).filter(|scope| scope.contains(':')).collect();
+    let scopes: BTreeSet<&str> = lines()
+        .iter()
+        .flat_map(|line| line.scope.split(['|', '+']))
+        .filter(|scope| scope.contains(':'))
+        .collect();
     for scope in scopes.into_iter().chain(["none"]) {
         let given = if scope == "none" { "[]".to_owned() } else { json!([scope]).to_string() };
         let (id, token) = system_user(app, &own.organization, &given).await;

@@ -344,3 +344,30 @@ test("corners that are being drawn are taken back one by one; a place on the map
   await page.getByText("Drag the circle to move it").waitFor();
   assert.deepEqual(page.faults, []);
 });
+
+test("before it is saved a fence says what it would have recorded in the last week, beside where vehicles stopped", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const bus = await fleet.vehicle("Bus 7");
+  const began = Date.now() - 30 * 3_600_000;
+  const fix = (minutes, latitude, speedKmh = 30) => ({ latitude, longitude: CENTER.longitude, speedKmh, recordedAt: new Date(began + minutes * 60_000).toISOString() });
+  // in and out three times; then it stands for ten minutes elsewhere
+  await bus.report(Array.from({ length: 6 }, (_, minute) => fix(minute, CENTER.latitude + (minute % 2 === 0 ? 0.01 : 0))));
+  await bus.report([fix(6, 59.35), ...Array.from({ length: 10 }, (_, minute) => fix(7 + minute, 59.36, 0)), fix(18, 59.37), fix(19, 59.38)]);
+  const page = await stage.page();
+  await signIn(page, await fleet.person("dispatcher"));
+  await visit(page, `#/fences/new?at=${CENTER.latitude},${CENTER.longitude}`);
+  await hasMap(page);
+  await page.getByText("In the last week it would have made 3 visits of 1 vehicle.").waitFor();
+  await page.getByText("Rules", { exact: true }).click();
+  await page.getByLabel("Entry counts after, seconds").fill("3600");
+  await page.getByText("In the last week no vehicle would have visited it.").waitFor();
+  await page.getByLabel("Entry counts after, seconds").fill("0");
+  await page.getByLabel("Centre latitude").fill("59.36");
+  await page.getByText("In the last week it would have made 1 visit of 1 vehicle.").waitFor();
+  const stops = () => page.evaluate(() => document.querySelector(".map").fleetMap.map.querySourceFeatures("stops").length);
+  await eventually(async () => assert.ok((await stops()) > 0, "where it stopped is on the map"));
+  await page.getByLabel("Name", { exact: true }).fill("Yard");
+  await save(page, "Yard");
+  assert.equal(await page.getByText(/In the last week/).count(), 0, "what is saved tells itself");
+  assert.deepEqual(page.faults, []);
+});

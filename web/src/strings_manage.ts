@@ -86,6 +86,13 @@ export const manage = {
     holdStanding: "A vehicle that stands neither enters nor leaves",
     pasteHint: "Or paste both: 59.33, 18.06",
     here: "Fence here",
+    dryRun: {
+      asking: "Looking at the last week …",
+      none: "In the last week no vehicle would have visited it.",
+      visits: (visits: number, vehicles: number) => `In the last week it would have made ${count(visits, "visit")} of ${count(vehicles, "vehicle")}.`,
+      upTo: (visits: number, vehicles: number, until: string) =>
+        `From a week ago to ${until} it would have made ${count(visits, "visit")} of ${count(vehicles, "vehicle")}; there is too much to read on.`,
+    },
     remove: (name: string) => `Delete ${name}?`,
     removeText: "Vehicles inside leave it now. Its past events stay.",
     removed: (name: string) => `${name} is deleted.`,

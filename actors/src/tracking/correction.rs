@@ -164,7 +164,7 @@ fn newest_of_each(records: impl Iterator<Item = Record>) -> Vec<Record> {
 }
 
 /// Fixes in the order of the timeline, with several reports of one fix merged.
-fn one_of_each(mut fixes: Vec<Fix>) -> Vec<Fix> {
+pub(super) fn one_of_each(mut fixes: Vec<Fix>) -> Vec<Fix> {
     let place = |fix: &Fix| (fix.place.latitude, fix.place.longitude);
     fixes.sort_by(|a, b| {
         let (here, there) = (place(a), place(b));

@@ -10,9 +10,9 @@ use waypost_actors::geofence::{FenceTimeline, GeoBox};
 use waypost_actors::model::{Event, EventId, EventStatus, Fix, Merged, Origin, Place, Timestamp, VisitId};
 use waypost_actors::ports::{Committed, Counts};
 use waypost_actors::tracking::{
-    Checkpoint, Context, Correction, Effects, Freshness, Mark, NearSpan, PositionRow, Quarantine, Record,
-    RecordKind, RecordView, Slice, StoredFix, Stretch, VehicleState, VisitRow, apply, by_rank, catch_up,
-    diff,
+    Checkpoint, Context, Correction, DryRun, Effects, Freshness, Mark, NearSpan, PositionRow, Quarantine,
+    Record, RecordKind, RecordView, Slice, StoredFix, Stretch, VehicleState, VisitRow, apply, by_rank,
+    catch_up, diff,
 };
 
 /// The key by which a stored fix is recognized.
@@ -255,6 +255,7 @@ impl Ledger {
         let mut visits: BTreeMap<VisitId, VisitRow> = BTreeMap::new();
         visits.extend(effects.visits.iter().map(|visit| (visit.id, *visit)));
         assert_eq!(self.visits, visits);
+        self.dry_runs_make_the_same(context, visits.into_values());
         let mut quarantines: BTreeMap<Key, _> =
             effects.rows.iter().map(|row| (key(&row.fix), row.quarantine)).collect();
         quarantines.extend(effects.confirmed.iter().map(|fix| (key(fix), None)));
@@ -262,6 +263,22 @@ impl Ledger {
         assert_eq!(quarantines, stored);
         self.keeps_the_law_of_fuel(&effects);
         effects
+    }
+
+    /// Fixes that are read in pieces, by instant, make the same stays.
+    fn dry_runs_make_the_same(&self, context: &Context<'_>, visits: impl Iterator<Item = VisitRow>) {
+        let mut run = DryRun::default();
+        let fixes: Vec<Fix> = self.fixes.values().map(|stored| stored.fix).collect();
+        for piece in fixes.chunks(3) {
+            run.judge(piece.to_vec(), context);
+        }
+        run.settle(context.detected_at, context);
+        let mut stays = run.stays().to_vec();
+        stays.sort_unstable();
+        let mut expected: Vec<_> =
+            visits.map(|visit| (visit.entered_at, visit.exit.map(|(_, at)| at))).collect();
+        expected.sort_unstable();
+        assert_eq!(stays, expected);
     }
 }
 

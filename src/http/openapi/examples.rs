@@ -45,6 +45,15 @@ pub(super) fn body(operation: &str) -> Option<Value> {
                 "radiusMeters": 150,
             },
         }),
+        "dry_run" => json!({
+            "shape": {
+                "type": "circle",
+                "center": { "latitude": 49.0094, "longitude": 8.4044 },
+                "radiusMeters": 150,
+            },
+            "from": "2026-05-01T00:00:00Z",
+            "to": "2026-05-08T00:00:00Z",
+        }),
         "create_webhook" => json!({
             "url": "https://example.com/waypost",
             "description": "Arrivals for the warehouse",

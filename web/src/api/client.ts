@@ -48,3 +48,20 @@ export async function all<T>(list: (page: { page: number; limit: number }) => Pr
   const others = Array.from({ length: Math.max(0, first.pagination.totalPages - 1) }, (_, index) => list({ page: index + 2, limit: PAGE_LIMIT }));
   return [first, ...(await Promise.all(others))].flatMap(({ data }) => data);
 }
+
+interface Slice<T> {
+  readonly data: readonly T[];
+  readonly pagination: { readonly hasNextPage: boolean; readonly endCursor?: string | null };
+}
+
+/** The items of a list that goes on, one slice after the other: all, or as many slices as wanted. */
+export async function slices<T>(ask: (after: string | undefined) => Promise<Slice<T>>, most = Infinity): Promise<T[]> {
+  const found: T[] = [];
+  let after: string | undefined;
+  for (let asked = 1; ; asked += 1) {
+    const { data, pagination } = await ask(after);
+    found.push(...data);
+    if (!pagination.hasNextPage || asked >= most) return found;
+    after = pagination.endCursor ?? undefined;
+  }
+}

@@ -58,12 +58,15 @@ export interface Prepared {
   readonly signal: AbortSignal | undefined;
 }
 
+/** Makes nothing, and is asked again by whoever wants it. */
+const DRY_RUN = "/v1/geofences/dry-run";
+
 /** Makes a request of what is asked. */
 export function prepare<P extends keyof paths, M extends Method>(method: M, path: P, asked: Asked<P, M>): Prepared {
   const headers: Record<string, string> = { Accept: "application/json", ...asked.headers };
   if (asked.body !== undefined) headers["Content-Type"] = "application/json";
-  // sign-in and the like have no key: there is nothing to do twice
-  if (method === "post" && !path.startsWith("/v1/auth/")) headers["Idempotency-Key"] = randomKey();
+  // sign-in, a dry run and the like have no key: there is nothing to do twice
+  if (method === "post" && !path.startsWith("/v1/auth/") && path !== DRY_RUN) headers["Idempotency-Key"] = randomKey();
   return {
     address: address(path, asked.path, asked.query as Record<string, unknown> | undefined),
     method: method.toUpperCase(),

@@ -17,8 +17,9 @@ export const reached = signal(0);
 let isLost = false;
 let pause = 0;
 
-/** Whether something was refused because the server, or its store, is away; `fetch` throws a TypeError then. */
-export const isAway = (error: unknown): boolean => error instanceof TypeError || (error instanceof Problem && AWAY.includes(error.status));
+/** Whether something was refused because the server, or its store, is away; `fetch` throws a TypeError then. One that is busy is there. */
+export const isAway = (error: unknown): boolean =>
+  error instanceof TypeError || (error instanceof Problem && AWAY.includes(error.status) && error.code !== "busy");
 
 /** The server could not be reached: from now on it is looked for. */
 export function lose(): void {

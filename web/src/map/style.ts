@@ -11,7 +11,10 @@ import { token } from "./tokens";
 const EMPTY: GeoJSON.FeatureCollection = { type: "FeatureCollection", features: [] };
 
 /** The sources that are filled as the fleet moves, in no order. */
-export const FILLED = ["fences", "fence-names", "trail", "marks", "names"] as const;
+export const FILLED = ["fences", "fence-names", "stops", "trail", "marks", "names"] as const;
+/** An image of nothing, as wide as a marker: names keep off it. */
+export const ROOM = "room";
+export const ROOM_PIXELS = 20;
 export type Filled = (typeof FILLED)[number];
 
 /** The style for the theme in force. Without `glyphs`, letters are drawn here: no font is fetched. */
@@ -59,6 +62,10 @@ function ours(): LayerSpecification[] {
     {
       id: "fences-line", type: "line", source: "fences",
       paint: { "line-color": fenceColor as never, "line-width": ["case", ["get", "occupied"], 2, 1.25], "line-opacity": ["case", ["get", "enabled"], 1, 0.4] },
+    },
+    {
+      id: "stops", type: "circle", source: "stops",
+      paint: { "circle-radius": 3.5, "circle-color": token("--stopped"), "circle-opacity": 0.55 },
     },
     {
       id: "trail-rim", type: "line", source: "trail", layout: { "line-cap": "round", "line-join": "round" },

@@ -1,6 +1,6 @@
 // Keeps a form's shape and its drawing on the map the same while a fence is open, and shows the other fences around it.
 
-import { type ReadonlySignal, type Signal, effect, untracked } from "@preact/signals";
+import { type ReadonlySignal, type Signal, computed, effect, untracked } from "@preact/signals";
 
 import type { ShapeSpec } from "../../api/schema";
 import type { Fence } from "../../api/types";
@@ -15,6 +15,9 @@ import { token } from "../tokens";
 import type { ShapeHistory } from "./history";
 import { corners, ringsOf } from "./rings";
 import { MOST_CORNERS, ShapeDrawing, type Tool } from "./shape_drawing";
+import { recentStops } from "./stops";
+
+const NO_STOPS: GeoJSON.FeatureCollection = { type: "FeatureCollection", features: [] };
 
 /** What the map and the view have in common. */
 export interface Desk {
@@ -74,6 +77,7 @@ export class DrawSession {
         positions.revision.value;
         this.#map.setVehicles(positions, standings.value, vehicleName);
       }),
+      this.#followStops(),
       effect(() => this.#map.setUnits(conventions.value.isImperial)),
       effect(() => this.#look(fences.value.get(desk.openId.value ?? ""))),
       onTheme(() => {
@@ -87,6 +91,18 @@ export class DrawSession {
     this.#stops.forEach((stop) => stop());
     this.#drawing?.end();
     this.#map.remove();
+  }
+
+  /** Where vehicles stopped is shown while something may be drawn; asked for once a fence that is opened. */
+  #followStops(): () => void {
+    const drawn = computed(() => (this.#desk.shape.value === null ? null : this.#desk.openId.value));
+    return effect(() => {
+      const id = drawn.value;
+      this.#map.fill("stops", NO_STOPS);
+      if (id === null) return;
+      // a map without them is good to draw on
+      untracked(recentStops).then((stops) => { if (drawn.peek() === id) this.#map.fill("stops", stops); }, () => {});
+    });
   }
 
   /** The camera goes to a fence once it is opened; a change of it leaves the camera where it is. */

@@ -12,6 +12,7 @@ import { CheckField, type Draft, Field, Form, Group, type Members, TextField, us
 import { organization, scope } from "../../state/fleet";
 import { strings } from "../../strings";
 import { route } from "../../state/route";
+import { DryRun } from "./DryRun";
 import { EffectiveField } from "./EffectiveField";
 import { RuleFields } from "./RuleFields";
 import { ShapeFields } from "./ShapeFields";
@@ -61,6 +62,7 @@ export function FenceForm({ fence, draft, desk, onSaved, onGone }: Props) {
       <Form draft={draft} label={fence?.name ?? words.new} action={strings.manage.form.save} work={save} more={more}>
         <TextField of="/name" label={words.name} required />
         <ShapeFields desk={desk} isNew={!fence} />
+        <DryRun draft={draft} isNew={!fence} />
         <ColorField />
         <TextField of="/category" label={words.category} />
         <TextField of="/description" label={words.description} rows={2} />

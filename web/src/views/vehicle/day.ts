@@ -1,6 +1,6 @@
 // A day of a vehicle as it is known: trips and stops, the silence between them, stays in fences, times too fast.
 
-import { api } from "../../api/client";
+import { api, slices } from "../../api/client";
 import type { OverspeedEvent, TripEvent, Visit } from "../../api/schema";
 import { isOverspeed } from "../../api/types";
 import { startOfDay } from "../../format";
@@ -67,22 +67,6 @@ export async function loadDay(id: string, day: string): Promise<Day> {
 async function hasFix(id: string, from: string, to: string): Promise<boolean> {
   const { data } = await api.get("/v1/vehicles/{id}/positions", { path: { id }, query: { ...scope.peek(), from, to, limit: 1 } });
   return data.length > 0;
-}
-
-interface Slice<T> {
-  readonly data: readonly T[];
-  readonly pagination: { readonly hasNextPage: boolean; readonly endCursor?: string | null };
-}
-
-async function slices<T>(ask: (after: string | undefined) => Promise<Slice<T>>): Promise<T[]> {
-  const found: T[] = [];
-  let after: string | undefined;
-  for (;;) {
-    const { data, pagination } = await ask(after);
-    found.push(...data);
-    if (!pagination.hasNextPage) return found;
-    after = pagination.endCursor ?? undefined;
-  }
 }
 
 /**
