@@ -127,7 +127,7 @@ permissions! {
     TryGeofences       [SuperAdmin Admin OrgAdmin Dispatcher] With(&[GeofencesWrite]), Read;
     /// See geofence events and who is inside.
     ReadEvents         [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[EventsRead]), Read;
-    /// Say of alerts that they are seen, and put them off; who sees them takes `ReadEvents`.
+    /// Say of alerts that they are seen, put them off, and say whether a drain was one; who sees them takes `ReadEvents`.
     HandleAlerts       [SuperAdmin Admin OrgAdmin Dispatcher] Never, Write;
     /// See fuel logs, charts and raw data.
     ReadFuel           [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[FuelRead]), Read;

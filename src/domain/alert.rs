@@ -2,27 +2,18 @@
 
 use serde::Serialize;
 use utoipa::ToSchema;
-use uuid::Uuid;
 use waypost_actors::model::{EventStatus, Timestamp};
 use waypost_actors::tracking::{AlertEvent, AlertRule};
 
 use super::body::body;
+use super::fuel_verdict::FuelVerdict;
+use super::handled_by::HandledBy;
 use super::members::instant;
 
 /// A drain asks for attention for so long, unless somebody has seen it: it has no end by itself. Seconds.
 pub const DRAIN_SECONDS: f64 = 86_400.0;
 /// An alert can be put off for so long at most. Seconds.
 pub const MAX_SNOOZE_SECONDS: f64 = 30.0 * 86_400.0;
-
-/// Who did something with an alert.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct HandledBy {
-    /// The user.
-    pub id: Uuid,
-    /// First and last name; absent for the platform's operators.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-}
 
 /// What was done with an alert.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
@@ -51,6 +42,9 @@ pub struct Alert {
     /// What was done with it.
     #[serde(flatten)]
     pub handling: Handling,
+    /// Of a drain, what somebody found of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<FuelVerdict>,
     /// Whether it asks for somebody's attention: it holds, what lasts goes on, a drain is of the last day and nobody has seen it, and
     /// it is not put off.
     pub open: bool,
@@ -59,7 +53,7 @@ pub struct Alert {
 impl Alert {
     /// As of an instant.
     #[must_use]
-    pub fn new(event: AlertEvent, handling: Handling, now: Timestamp) -> Self {
+    pub fn new(event: AlertEvent, handling: Handling, verdict: Option<FuelVerdict>, now: Timestamp) -> Self {
         let asks = match event.rule {
             AlertRule::Drain => {
                 handling.acknowledged_at.is_none() && now.seconds_since(event.started_at) < DRAIN_SECONDS
@@ -68,7 +62,7 @@ impl Alert {
         };
         let is_put_off = handling.snoozed_until.is_some_and(|until| until > now);
         let open = event.status == EventStatus::Active && asks && !is_put_off;
-        Self { event, handling, open }
+        Self { event, handling, verdict, open }
     }
 }
 

@@ -37,6 +37,8 @@ words!(
         Acknowledge = "acknowledge",
         /// An alert was put off.
         Snooze = "snooze",
+        /// Somebody said whether a refuel or drain was one.
+        Judge = "judge",
         /// A user was sent another invitation.
         Invite = "invite",
         /// A user took an invitation.
@@ -81,6 +83,8 @@ words!(
         Webhook = "webhook",
         /// An alert.
         Alert = "alert",
+        /// A refuel or drain.
+        FuelEvent = "fuelEvent",
         /// A device that reported and is no tracker yet.
         PendingTracker = "pendingTracker",
     }
@@ -105,6 +109,7 @@ impl AuditAction {
             | Self::VerifyEmail => Some(ChangeKind::Updated),
             Self::RotateToken
             | Self::Resend
+            | Self::Judge
             | Self::Invite
             | Self::ResetPassword
             | Self::SignIn
@@ -129,7 +134,7 @@ impl AuditResource {
             Self::SystemUser => Some(ChangedResource::SystemUser),
             Self::ApiKey => Some(ChangedResource::ApiKey),
             Self::Alert => Some(ChangedResource::Alert),
-            Self::Webhook | Self::PendingTracker => None,
+            Self::Webhook | Self::FuelEvent | Self::PendingTracker => None,
         }
     }
 }

@@ -68,7 +68,7 @@ pub async fn find_alert(context: Shared, PathId(id): PathId<EventId>, by: Scoped
 
 /// Whether it asks for attention follows from the rest and the time.
 fn shown(alert: &Alert) -> HttpResponse {
-    answer::with_derived(&(&alert.event, &alert.handling), alert)
+    answer::with_derived(&(&alert.event, &alert.handling, &alert.verdict), alert)
 }
 
 /// Say that an alert is seen, for all who share it. Seen already is as good: who was first stays. A drain asks for no attention

@@ -2,16 +2,19 @@
 
 use actix_web::HttpRequest;
 use uuid::Uuid;
-use waypost_actors::fuel::{FuelEventKind, FuelRecord, Quality};
-use waypost_actors::model::{DriverId, EventStatus, Timestamp, VehicleId};
+use waypost_actors::fuel::{FuelEventKind, Quality};
+use waypost_actors::model::{DriverId, EventId, EventStatus, Timestamp, VehicleId};
 
 use super::answer::{self, Answer, SliceOf};
 use super::event_filter::event_filter;
 use super::query::{Query, id, instant, word};
-use super::request::{InOrganization, PathId, Shared, SignedCaller};
+use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
+use crate::domain::body::Params;
 use crate::domain::event::EventFilter;
 use crate::domain::fuel::{FuelEntry, FuelEventOrder, FuelFilter};
+use crate::domain::fuel_verdict::{FuelVerdictIn, JudgedFuelEvent};
 use crate::ops::fuel as ops;
+use crate::ops::fuel_verdict;
 use crate::ops::scoped::Scoped;
 
 /// List the fuel log: what sensors said, and what that means in litres.
@@ -65,7 +68,7 @@ pub async fn find_fuel(context: Shared, PathId(id): PathId<Uuid>, by: Scoped) ->
         ("sort" = Option<String>, Query, description = "-startedAt (default), startedAt or sequence"),
         InOrganization,
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
-    responses((status = 200, body = SliceOf<FuelRecord>, description = "A slice of the list")))]
+    responses((status = 200, body = SliceOf<JudgedFuelEvent>, description = "A slice of the list")))]
 pub async fn list_fuel_events(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -84,4 +87,34 @@ pub async fn list_fuel_events(
     let by = query.scoped(caller)?;
     let found = ops::list_fuel_events(&context, &by, filter, order, &asked).await?;
     Ok(answer::slice(&request, found))
+}
+
+/// Get a refuel or drain, with what somebody found of it.
+#[utoipa::path(get, path = "/v1/fuel/events/{eventId}", tag = "fuel",
+    params(("eventId" = EventId, Path),
+        InOrganization),
+    responses((status = 200, body = JudgedFuelEvent, description = "The refuel or drain")))]
+pub async fn find_fuel_event(context: Shared, PathId(id): PathId<EventId>, by: Scoped) -> Answer {
+    let found = fuel_verdict::find_fuel_event(&context, &by, id).await?;
+    Ok(answer::ok(&found, &found))
+}
+
+/// Say whether a refuel or drain was one: members left out stay, a null note goes. The event stays what the readings say, and the
+/// verdict stands beside it; the alert of a drain is seen with that.
+#[utoipa::path(put, path = "/v1/fuel/events/{eventId}/verdict", tag = "fuel", request_body = FuelVerdictIn,
+    params(("eventId" = EventId, Path),
+        InOrganization),
+    responses((status = 200, body = JudgedFuelEvent, description = "The refuel or drain, with the verdict"),
+        (status = 409, description = "invalidTransition")))]
+pub async fn judge_fuel_event(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<EventId>,
+    query: Query,
+    Matching(if_match): Matching,
+    body: Params<FuelVerdictIn>,
+) -> Answer {
+    let by = query.scoped(caller)?;
+    let judged = fuel_verdict::judge_fuel_event(&context, &by, id, &if_match, body).await?;
+    Ok(answer::ok(&judged, &judged))
 }

@@ -161,6 +161,8 @@ routes! {
 
         May(ReadFuel) "GET" "/v1/fuel"             fuel::list_fuel;
         May(ReadFuel) "GET" "/v1/fuel/events"      fuel::list_fuel_events;
+        May(ReadFuel) "GET" "/v1/fuel/events/{eventId}" fuel::find_fuel_event;
+        May(HandleAlerts) "PUT" "/v1/fuel/events/{eventId}/verdict" fuel::judge_fuel_event;
         May(ReadFuel) "GET" "/v1/fuel/chart"       fuel_periods::fuel_chart;
         May(ReadFuel) "GET" "/v1/fuel/consumption" fuel_periods::fuel_consumption;
         May(ReadFuel) "GET" "/v1/fuel/raw-data"    fuel_periods::fuel_raw_data;

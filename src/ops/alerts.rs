@@ -14,8 +14,9 @@ use crate::domain::audit::AuditAction;
 use crate::domain::body::Params;
 use crate::domain::event::{EventFilter, EventOrder};
 use crate::domain::field::FieldError;
+use crate::domain::fuel_verdict::FuelVerdict;
 use crate::domain::paging::{Slice, SliceRequest};
-use crate::store::{alert, record_history};
+use crate::store::{alert, fuel_verdict, record_history};
 
 /// The alerts that the caller may read, from a place in the list on. `open`: whether they ask for attention now.
 pub async fn list_alerts(
@@ -40,9 +41,12 @@ pub async fn list_alerts(
     let found = records_in(context, &scope, &purpose, &filter, order, request).await?;
     let ids: Vec<EventId> = found.items.iter().map(|record| record.id).collect();
     let mut handled = alert::handled(context.db.lists(), &scope, &ids).await?;
+    let drains: Vec<EventId> = found.items.iter().filter_map(drain).collect();
+    let mut verdicts = fuel_verdict::of_events(context.db.lists(), &scope, &drains).await?;
     Ok(found.filter_map(|record| {
         let handling = handled.remove(&record.id).unwrap_or_default();
-        Some(Alert::new(event(&record)?, handling, now))
+        let verdict = drain(&record).and_then(|drain| verdicts.remove(&drain));
+        Some(Alert::new(event(&record)?, handling, verdict, now))
     }))
 }
 
@@ -51,7 +55,8 @@ pub async fn find_alert(context: &Context, by: &Scoped, id: EventId) -> Result<A
     let scope = by.scope(context, Action::ReadEvents).await?;
     let event = find(context, by, &scope, id).await?;
     let handling = alert::handled(context.db.read(), &scope, &[id]).await?.remove(&id).unwrap_or_default();
-    Ok(Alert::new(event, handling, context.clock.now()))
+    let verdict = verdict(context, &scope, &event).await?;
+    Ok(Alert::new(event, handling, verdict, context.clock.now()))
 }
 
 /// Says that an alert is seen. If somebody said so before, nothing changes.
@@ -99,10 +104,11 @@ async fn begin<'a>(
     if event.status == EventStatus::Retracted {
         return Err(OpError::Transition("an alert that was retracted is none any more".to_owned()));
     }
+    let verdict = verdict(context, &scope, &event).await?;
     let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?;
     let now: Timestamp = change.now();
     let handling = alert::hold(change.tx(), &scope, id, now).await?;
-    Ok((change, scope, Alert::new(event, handling, now)))
+    Ok((change, scope, Alert::new(event, handling, verdict, now)))
 }
 
 /// Audits what was done, and commits it with the alert as it is then.
@@ -114,7 +120,7 @@ async fn done(
 ) -> Result<Alert, OpError> {
     let (id, now) = (before.event.id, change.now());
     let handling = alert::handled(change.on(), scope, &[id]).await?.remove(&id).unwrap_or_default();
-    let after = Alert::new(before.event.clone(), handling, now);
+    let after = Alert::new(before.event.clone(), handling, before.verdict.clone(), now);
     let recorded = change.done(&after, action, before, &after).await?;
     change.commit(recorded, after).await
 }
@@ -123,6 +129,25 @@ async fn find(context: &Context, by: &Scoped, scope: &OrgScope, id: EventId) -> 
     let record = record_history::find(&context.db, scope, id).await?;
     let may = |record: &Record| !record.is_fuel() || by.caller.sees().fuel;
     record.filter(may).as_ref().and_then(event).ok_or(OpError::NotFound)
+}
+
+/// What was found of the drain that an alert is of.
+async fn verdict(
+    context: &Context,
+    scope: &OrgScope,
+    alert: &AlertEvent,
+) -> Result<Option<FuelVerdict>, OpError> {
+    if alert.rule != AlertRule::Drain {
+        return Ok(None);
+    }
+    let id = EventId(alert.cause_id);
+    Ok(fuel_verdict::of_events(context.db.read(), scope, &[id]).await?.remove(&id))
+}
+
+/// The drain that an alert is of.
+fn drain(record: &Record) -> Option<EventId> {
+    let detail = record.as_alert().filter(|detail| detail.rule == AlertRule::Drain)?;
+    Some(EventId(detail.cause_id))
 }
 
 fn event(record: &Record) -> Option<AlertEvent> {

@@ -8,6 +8,7 @@ use crate::domain::alert::Alert;
 use crate::domain::api_key::ApiKey;
 use crate::domain::audit::AuditResource;
 use crate::domain::driver::Driver;
+use crate::domain::fuel_verdict::JudgedFuelEvent;
 use crate::domain::geofence::Geofence;
 use crate::domain::organization::Organization;
 use crate::domain::pending_tracker::PendingTracker;
@@ -61,6 +62,7 @@ audited!(
     Webhook => Webhook, |webhook| webhook.id;
     PendingTracker => PendingTracker, |device| device.id;
     Alert => Alert, |alert| alert.event.id.0;
+    JudgedFuelEvent => FuelEvent, |judged| judged.event.event.id.0;
     Vehicle => Vehicle, |vehicle| vehicle.id.0, fn live_resource(&self) -> Option<LiveResource> {
         Some(LiveResource::Vehicle(self.id))
     };

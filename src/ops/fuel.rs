@@ -1,17 +1,18 @@
 //! Lists of the fuel log and of the refuels and drains found in it.
 
 use uuid::Uuid;
-use waypost_actors::fuel::FuelRecord;
 use waypost_actors::tracking::{RecordKind, RecordView};
 
 use super::error::OpError;
 use super::events::records_in;
+use super::fuel_verdict::judged;
 use super::listing::Listing;
 use super::scoped::Scoped;
 use crate::auth::Action;
 use crate::context::Context;
 use crate::domain::event::EventFilter;
 use crate::domain::fuel::{FuelEntry, FuelEventOrder, FuelFilter};
+use crate::domain::fuel_verdict::JudgedFuelEvent;
 use crate::domain::paging::{Slice, SliceRequest};
 use crate::store::fuel_history;
 
@@ -42,11 +43,13 @@ pub async fn list_fuel_events(
     filter: EventFilter,
     order: FuelEventOrder,
     request: &SliceRequest,
-) -> Result<Slice<FuelRecord>, OpError> {
+) -> Result<Slice<JudgedFuelEvent>, OpError> {
     let scope = by.scope(context, Action::ReadFuel).await?;
     let kinds = if filter.kinds.is_empty() { RecordKind::FUEL.to_vec() } else { filter.kinds };
     let filter = EventFilter { kinds, ..filter };
     let purpose = format!("fuel-events {}", order.as_str());
     let found = records_in(context, &scope, &purpose, &filter, order.into(), request).await?;
-    Ok(found.filter_map(|record| RecordView::from(&record).fuel()))
+    let events = found.filter_map(|record| RecordView::from(&record).fuel());
+    let items = judged(context, &scope, &events.items).await?;
+    Ok(Slice { items, end_cursor: events.end_cursor, has_next: events.has_next })
 }

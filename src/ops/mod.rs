@@ -21,6 +21,7 @@ pub mod fuel_chart;
 pub mod fuel_consumption;
 pub mod fuel_pages;
 pub mod fuel_raw;
+pub mod fuel_verdict;
 pub mod geofence_dry_run;
 pub mod geofence_events;
 pub mod geofence_import;

@@ -8,8 +8,8 @@ use crate::domain::activation::ActivationStatus;
 use crate::domain::organization::{ActivationMethod, Organization, OrganizationStatus, OrganizationStep};
 use crate::sessions::End;
 use crate::store::{
-    activation, alert, api_key, creator, mqtt_cursor, organization, out_of_service, pending_tracker, tracker,
-    user, vehicle, webhook,
+    activation, alert, api_key, creator, fuel_verdict, mqtt_cursor, organization, out_of_service,
+    pending_tracker, tracker, user, vehicle, webhook,
 };
 
 /// Takes a step and writes its consequences: activation invites the users that wait for it, deletion ends everything
@@ -83,6 +83,7 @@ async fn delete_owned(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), O
     webhook::delete_of_organization(change.tx(), scope).await?;
     mqtt_cursor::delete_of_organization(change.tx(), scope).await?;
     alert::delete_of_organization(change.on(), scope).await?;
+    fuel_verdict::delete_of_organization(change.on(), scope).await?;
     pending_tracker::forget_all(change.on(), scope).await?;
     tracker::delete_of_organization(change.tx(), scope, now.into()).await?;
     out_of_service::begin_all(change.on(), scope, now.into()).await?;

@@ -13,8 +13,8 @@ use crate::mail::COUNTED_SECONDS;
 use crate::store::retention::{self, Horizon, Timeline};
 use crate::store::sql::{Db, SqlError};
 use crate::store::{
-    alert, change_log, letter_written, partitions, pending_tracker, sign_in_attempt, tracker_report,
-    webhook_attempt,
+    alert, change_log, fuel_verdict, letter_written, partitions, pending_tracker, sign_in_attempt,
+    tracker_report, webhook_attempt,
 };
 
 /// Most rows per transaction.
@@ -75,6 +75,7 @@ pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
         delete_past(db, horizon, now, &mut gone).await?;
     }
     in_slices(|rows| alert::forget(db, rows)).await?;
+    in_slices(|rows| fuel_verdict::forget(db, rows)).await?;
     Ok(gone)
 }
 

@@ -10,8 +10,9 @@ use super::filters::one_of;
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
-use crate::domain::alert::{DRAIN_SECONDS, HandledBy, Handling};
+use crate::domain::alert::{DRAIN_SECONDS, Handling};
 use crate::domain::event::EventFilter;
+use crate::domain::handled_by::HandledBy;
 
 #[derive(FromRow)]
 struct Row {

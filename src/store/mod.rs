@@ -33,6 +33,7 @@ mod fixes;
 pub mod fuel_history;
 mod fuel_log;
 mod fuel_row;
+pub mod fuel_verdict;
 pub mod geofence;
 mod hold;
 pub mod idempotency;

@@ -7,7 +7,7 @@ use waypost_actors::tracking::{Record, RecordKind};
 use super::alert;
 use super::filters::one_of;
 use super::record_row::{RecordRow, SELECT_PAGE, SELECT_RECORDS};
-use super::sql::{Db, Engine, Result, Stmt};
+use super::sql::{Db, Engine, On, Result, Stmt};
 use super::stay;
 use super::time::Time;
 use crate::auth::scope::OrgScope;
@@ -37,6 +37,12 @@ pub async fn find(db: &Db, scope: &OrgScope, id: EventId) -> Result<Option<Recor
         .optional()
         .await?;
     row.map(Record::try_from).transpose()
+}
+
+/// Whether there is a record of an id.
+pub async fn exists(on: On<'_>, scope: &OrgScope, id: EventId) -> Result<bool> {
+    let select = "select exists (select 1 from records where organization_id = $1 and id = $2)";
+    on.sql(select).bind(Uuid::from(scope.organization_id())).bind(id.0).scalar().await
 }
 
 /// At most `limit` records after a place in the list.

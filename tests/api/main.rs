@@ -30,6 +30,7 @@ mod flat;
 mod fleet;
 mod fuel;
 mod fuel_reported;
+mod fuel_verdicts;
 mod generators;
 mod geofence_events;
 mod geofence_import;

@@ -10,6 +10,7 @@ use waypost::store::time::Time;
 use waypost_client::socket::{self, Unopened};
 
 use crate::alerts::alert;
+use crate::fuel_verdicts::drain;
 use crate::harness::{ANSWER_WITHIN, App, PASSWORD, Said, circle, text, with_app};
 
 const TABLE: &str = include_str!("matrix.txt");
@@ -229,6 +230,7 @@ fn filled(path: &str, world: &World) -> String {
         "{geofenceId}" => world.owned["geofences"].clone(),
         "{driverId}" => world.owned["drivers"].clone(),
         "{attemptId}" => world.owned["attempts"].clone(),
+        "{eventId}" => world.owned["fuel-events"].clone(),
         "{keyId}" => world.owned["keys"].clone(),
         "{assignmentId}" => world.owned["assignments"].clone(),
         fixed => fixed.to_owned(),
@@ -268,6 +270,7 @@ pub(crate) async fn world(app: &App, name: &str) -> World {
         ("users", made("/v1/users", person).await),
         ("drivers", driver),
         ("assignments", assignment),
+        ("fuel-events", drain(app, &org.id, &vehicle).await),
         ("fuel", entry(app, &org.id, &vehicle).await),
         ("visits", visit(app, &org.id, &vehicle, &geofence, &event).await),
         ("geofence-events", event),

@@ -101,6 +101,8 @@ export const strings = {
     replay: "Replay",
     replayOf: (vehicle: string) => `Replay ${vehicle} at this moment`,
     mute: "Mute",
+    evidence: "Evidence",
+    evidenceOf: (vehicle: string) => `Evidence of what happened to the fuel of ${vehicle}`,
     muteFence: (fence: string) => `Mute ${fence}`,
     muted: "Muted",
     unmute: (fence: string) => `Unmute ${fence}`,

@@ -17,6 +17,8 @@ export const alertWords = {
   insteadOf: (speed: string, limit: string) => `${speed} instead of ${limit}`,
   vehicles: (number: number) => count(number, "vehicle"),
   since: "since",
+  evidence: "Evidence",
+  evidenceOf: (name: string) => `Evidence of the drain of ${name}`,
   replay: "Replay",
   replayOf: (name: string) => `Replay of ${name}`,
   call: (name: string) => `Call ${name}`,

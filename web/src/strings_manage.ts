@@ -420,14 +420,14 @@ export const manage = {
     auditEmptyNext: "Every change of vehicles, trackers, fences, drivers, users and keys shows here.",
     older: "Older",
     actions: {
-      create: "made", update: "changed", delete: "deleted", rotateToken: "gave a new token to", resend: "had sent again by", acknowledge: "saw", snooze: "put off", lock: "locked", unlock: "unlocked",
+      create: "made", update: "changed", delete: "deleted", rotateToken: "gave a new token to", resend: "had sent again by", acknowledge: "saw", snooze: "put off", judge: "judged", lock: "locked", unlock: "unlocked",
       assign: "assigned", unassign: "unassigned", correctAssignment: "corrected an assignment of", removeAssignment: "removed an assignment of", invite: "invited", acceptInvite: "accepted the invitation of", resetPassword: "reset the password of", verifyEmail: "verified the address of",
       signIn: "signed in as", signInFailed: "tried a wrong password of", signInRefused: "tried too many passwords of", signOut: "signed out",
       reuseToken: "used an old refresh token of",
     },
     resources: {
       organization: "the organization", vehicle: "vehicle", tracker: "tracker", geofence: "fence", driver: "driver", user: "user",
-      systemUser: "system user", apiKey: "the key", webhook: "the webhook", alert: "the alert", pendingTracker: "the new device",
+      systemUser: "system user", apiKey: "the key", webhook: "the webhook", alert: "the alert", fuelEvent: "what happened to the fuel of", pendingTracker: "the new device",
     },
   },
 };

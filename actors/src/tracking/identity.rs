@@ -54,7 +54,8 @@ pub(super) fn connection_id(vehicle: VehicleId, state: Connection, silent_since:
 }
 
 /// The id of the alert by a rule that a cause makes.
-pub(crate) fn alert_id(rule: AlertRule, cause: Uuid) -> EventId {
+#[must_use]
+pub fn alert_id(rule: AlertRule, cause: Uuid) -> EventId {
     EventId(derive(VehicleId(Uuid::nil()), GeofenceId(Uuid::nil()), rule.as_str(), Anchor::Cause(cause)))
 }
 

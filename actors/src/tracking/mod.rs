@@ -62,6 +62,7 @@ pub use effects::{Checkpoint, Correction, Effects, Freshness, Mark, PositionRow,
 pub use episode::Overspeed;
 pub use fold::Fold;
 pub use future_spans::FutureSpans;
+pub use identity::alert_id;
 pub use journey::Journey;
 pub use motion::{MOVING_KMH, Trail};
 pub use near_span::{NearSpan, Stretch};

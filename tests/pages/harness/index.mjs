@@ -1,5 +1,6 @@
 // Everything a page test needs: a server, what is in it, a browser.
 
+export { findings } from "./axe.mjs";
 export { ADMIN, PASSWORD, Server } from "./server.mjs";
 export { Client, Fleet, Vehicle } from "./fleet.mjs";
 export { Receiver, TO_THIS_COMPUTER } from "./receiver.mjs";

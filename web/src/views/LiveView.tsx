@@ -1,10 +1,10 @@
 // The fleet as it is: list, map, who is inside, what has just happened; or, of one vehicle, everything.
 
-import { signal, useComputed, useSignal } from "@preact/signals";
-import type { ComponentType } from "preact";
+import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 
 import { MapPanel } from "../map/MapPanel";
+import { lazy } from "../parts/lazy";
 import { href, route } from "../state/route";
 import { way } from "../state/way";
 import { EventFeed } from "./live/EventFeed";
@@ -15,13 +15,9 @@ import { followTrail } from "./live/trail";
 import { onMap } from "./live/listing";
 import { VehiclePanel } from "./vehicle/VehiclePanel";
 
-/** Loaded after the page stands. */
-const attention = signal<ComponentType | null>(null);
+const Attention = lazy(async () => (await import("./live/Attention")).Attention);
 
 export function LiveView() {
-  useEffect(() => {
-    void import("./live/Attention").then(({ Attention }) => { attention.value = Attention; });
-  }, []);
   const chosen = useComputed(() => (route.value.parts[0] === "live" ? route.value.parts[1] ?? null : null));
   const isFollowing = useSignal(false);
   const trail = useMemo(() => followTrail(chosen, way), []);
@@ -43,7 +39,7 @@ export function LiveView() {
   };
   return (
     <div class="live" onKeyDown={escape}>
-      <div class="live-list"><Totals /><div>{attention.value && <attention.value />}</div><VehicleList chosen={chosen.value} /></div>
+      <div class="live-list"><Totals /><div><Attention /></div><VehicleList chosen={chosen.value} /></div>
       <MapPanel links={links} />
       <div class="live-side">
         {chosen.value ? <VehiclePanel key={chosen.value} id={chosen.value} /> : <><InsideNow /><EventFeed /></>}

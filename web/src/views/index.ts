@@ -4,6 +4,7 @@ import type { FunctionComponent } from "preact";
 
 import { strings } from "../strings";
 import { may } from "../api/permissions";
+import { lazy } from "../parts/lazy";
 import { LiveView } from "./LiveView";
 import { OwnView } from "./OwnView";
 import { ReplayView } from "./replay/ReplayView";
@@ -28,6 +29,8 @@ export interface View {
   readonly component: FunctionComponent<{ parts: readonly string[] }>;
 }
 
+const FuelEventView = lazy<{ parts: readonly string[] }>(async () => (await import("./fuel-event/FuelEventView")).FuelEventView);
+
 export const VIEWS: readonly View[] = [
   { path: "live", title: strings.live.title, isOffered: () => true, place: "daily", component: LiveView },
   { path: "replay", title: strings.replay.title, isOffered: () => true, place: "daily", component: ReplayView },
@@ -39,5 +42,6 @@ export const VIEWS: readonly View[] = [
   { path: "programs", title: strings.manage.programs.title, isOffered: () => may("manageSystemUsers"), place: "menu", component: ProgramsView },
   { path: "webhooks", title: strings.manage.webhooks.title, isOffered: () => may("manageWebhooks"), place: "menu", component: WebhooksView },
   { path: "organization", title: strings.manage.organization.title, isOffered: () => true, place: "menu", component: OrganizationView },
+  { path: "fuel-event", title: strings.events.evidence, isOffered: () => true, place: "none", component: FuelEventView },
   { path: "me", title: strings.manage.users.own, isOffered: () => true, place: "none", component: OwnView },
 ];

@@ -63,6 +63,7 @@ function Row({ alert }: { alert: Alert }) {
         {alert.driverId && <Driver id={alert.driverId} />}
       </div>
       <div class="event-actions">
+        {rule === "drain" && <a href={href("fuel-event", alert.causeId)} aria-label={words.evidenceOf(name)}>{words.evidence}</a>}
         <a href={`${href("replay", vehicleId)}?at=${startedAt}`} aria-label={words.replayOf(name)}>{words.replay}</a>
         {may("handleAlerts") && (
           <>

@@ -87,7 +87,7 @@ function Suspects() {
   );
 }
 
-function FuelLine({ record: { type, status, vehicleId, vehicleName, volumeLiters, startedAt } }: { record: FuelRecord }) {
+function FuelLine({ record: { id, type, status, vehicleId, vehicleName, volumeLiters, startedAt } }: { record: FuelRecord }) {
   const words = strings.events;
   return (
     <li data-event={type} data-status={status}>
@@ -98,6 +98,7 @@ function FuelLine({ record: { type, status, vehicleId, vehicleName, volumeLiters
         <div class="event-when"><Time at={startedAt} /></div>
       </div>
       <div class="event-actions">
+        <a href={href("fuel-event", id)} aria-label={words.evidenceOf(vehicleName)}>{words.evidence}</a>
         <a href={`${href("replay", vehicleId)}?at=${startedAt}`} aria-label={words.replayOf(vehicleName)}>{words.replay}</a>
       </div>
     </li>

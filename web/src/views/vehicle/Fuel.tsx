@@ -7,6 +7,7 @@ import type { Columns } from "../../api/schema";
 import { measure, moment } from "../../format";
 import { useAnswer } from "../../parts/answer";
 import { scope, vehicleName } from "../../state/fleet";
+import { href } from "../../state/route";
 import { strings } from "../../strings";
 import { FuelChart } from "./FuelChart";
 
@@ -48,8 +49,8 @@ export function Fuel({ id }: { id: string }) {
   );
 }
 
-function FuelEvent({ type, startedAt, volumeLiters }: Columns["events"][number]) {
+function FuelEvent({ id, type, startedAt, volumeLiters }: Columns["events"][number]) {
   const words = strings.detail;
   const say = type === "refuel" ? words.refuel : words.drain;
-  return <li data-fuel={type}>{say(measure("volume", volumeLiters), moment(startedAt))}</li>;
+  return <li data-fuel={type}><a href={href("fuel-event", id)}>{say(measure("volume", volumeLiters), moment(startedAt))}</a></li>;
 }
