@@ -1,24 +1,11 @@
 // Axe on every view, light and dark: no finding of any level.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { test } from "node:test";
 
-import { setUpSample, signIn, views, visit, webhookViews } from "./harness/index.mjs";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+import { findings, setUpSample, signIn, views, visit, webhookViews } from "./harness/index.mjs";
 
 const { stage, shown } = setUpSample();
-
-/** What axe finds on the page as it is, with where. */
-async function findings(page) {
-  // the page's policy allows no script of ours: evaluated, it is not one of the page's
-  await page.evaluate(AXE);
-  const { violations, passes } = await page.evaluate(() => globalThis.axe.run());
-  assert.ok(passes.length > 5, "axe looked at something");
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, any }) => `${html.slice(0, 160)} ${any[0]?.message ?? ""}`).join(" | ")}`);
-}
 
 for (const colorScheme of ["light", "dark"]) {
   test(`no finding, ${colorScheme}`, async () => {
@@ -38,6 +25,9 @@ for (const colorScheme of ["light", "dark"]) {
     await page.locator(".day-list li[data-part=trip] button").first().click();
     await page.getByRole("button", { name: "Where it is now" }).waitFor();
     assert.deepEqual(await findings(page), [], "the way of a trip");
+    await visit(page, `#/live?at=${new Date(Date.now() - 60_000).toISOString()}`);
+    await page.getByRole("slider", { name: "Time of day" }).waitFor();
+    assert.deepEqual(await findings(page), [], "Live as it was");
     await visit(page, "#/webhooks/new");
     await page.getByText("Changes of master data").click();
     await page.getByText("Only some vehicles or fences").click();

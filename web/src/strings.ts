@@ -77,6 +77,7 @@ export const strings = {
   },
   inside: {
     title: "Inside now",
+    titleThen: "Inside then",
     count: (stays: number) => count(stays, "stay"),
     empty: "Nobody is inside a fence",
     emptyNext: "Vehicles show up here as they enter one.",
@@ -100,9 +101,9 @@ export const strings = {
     held: "Held while you read",
     replay: "Replay",
     replayOf: (vehicle: string) => `Replay ${vehicle} at this moment`,
-    mute: "Mute",
     evidence: "Evidence",
     evidenceOf: (vehicle: string) => `Evidence of what happened to the fuel of ${vehicle}`,
+    mute: "Mute",
     muteFence: (fence: string) => `Mute ${fence}`,
     muted: "Muted",
     unmute: (fence: string) => `Unmute ${fence}`,

@@ -6,8 +6,9 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Place } from "../api/schema";
 
 import { conventions } from "../conventions";
-import { hourOfDay } from "../format";
-import { fences, inside, organization, positions, vehicleName, vehicles } from "../state/fleet";
+import { dayAndTime, hourOfDay } from "../format";
+import { fences, organization, vehicleName, vehicles } from "../state/fleet";
+import { moment, stays, table } from "../state/past";
 import { standings } from "../state/standing";
 import { onTheme } from "../state/theme";
 import { FenceHere } from "../parts/FenceHere";
@@ -108,6 +109,7 @@ function Controls({ map, links }: { map: FleetMap; links: MapLinks }) {
   return (
     <div class="map-controls">
       <button type="button" onClick={() => map.fitAll()}>{strings.map.fit}</button>
+      {moment.value !== null && <span class="map-moment">{dayAndTime(moment.value)}</span>}
       {way.value && <button type="button" class="primary" onClick={backToNow}>{strings.map.backToNow}</button>}
       {chosen.value && !way.value && (
         <button type="button" aria-pressed={isFollowing.value} onClick={() => { isFollowing.value = !isFollowing.value; }}>{strings.map.follow}</button>
@@ -120,6 +122,7 @@ function Controls({ map, links }: { map: FleetMap; links: MapLinks }) {
 export function showFences(map: FleetMap): () => void {
   const ends = [
     effect(() => {
+      const inside = stays.value;
       inside.revision.value;
       const occupied = new Set(inside.fences());
       map.setFences(fences.value.values(), (id) => occupied.has(id));
@@ -142,6 +145,7 @@ function connect(map: FleetMap, { chosen, isFollowing, trail, way, pick, onMap }
     showFences(map),
     onTheme(() => map.restyle()),
     effect(() => {
+      const positions = table.value;
       positions.revision.value;
       vehicles.value;
       const only = onMap.value;
@@ -155,7 +159,9 @@ function connect(map: FleetMap, { chosen, isFollowing, trail, way, pick, onMap }
       map.choose(chosen.value);
       if (chosen.value) map.reveal(chosen.value);
     }),
-    effect(() => map.setTrail(trail.value)),
+    // lines of now would lead there
+    effect(() => map.setPast(moment.value !== null)),
+    effect(() => map.setTrail(moment.value === null ? trail.value : [])),
     followWay(map, way, chosen, isFollowing),
     effect(() => map.follow(isFollowing.value)),
   ];

@@ -70,6 +70,7 @@ export class FleetMap {
   /** Whether the vehicle that is followed went on while the map was on its way to it. */
   #isBehind = false;
   #isFitted = false;
+  #isPast = false;
   readonly #isLive: boolean;
 
   /** `isLive`: whether vehicles have names and leave wakes; a replay has one vehicle and its whole trail. */
@@ -131,7 +132,7 @@ export class FleetMap {
   setVehicles(vehicles: Shown, standings: Uint8Array, nameOf: (id: string) => string): void {
     this.#shown = vehicles;
     this.#nameOf = nameOf;
-    if (this.#isLive) this.#wakes.set(vehicles.ids, vehicles);
+    if (this.#isLive && !this.#isPast) this.#wakes.set(vehicles.ids, vehicles);
     this.#standings = standings;
     this.#draw();
     if (vehicles.count <= FEW || performance.now() - this.#namedAt > 1000) this.#showNames();
@@ -233,6 +234,12 @@ export class FleetMap {
 
   remove(): void {
     this.map.remove();
+  }
+
+  /** Shows a moment of the past, in which nobody leaves a wake, or goes on with now. */
+  setPast(isPast: boolean): void {
+    if (isPast !== this.#isPast) this.#wakes.clear();
+    this.#isPast = isPast;
   }
 
   #fillAll(): void {

@@ -3,12 +3,12 @@
 import { useComputed, useSignal } from "@preact/signals";
 
 import { inFull, span } from "../format";
-import { now } from "../state/clock";
+import { clock } from "../state/past";
 
 /** `at`: milliseconds since 1970. */
 export function Age({ at, title = inFull }: { at: number; title?: (instant: number) => string }) {
   const since = useSignal(at);
   since.value = at;
-  const text = useComputed(() => span(now.value - since.value));
+  const text = useComputed(() => span(clock.value - since.value));
   return <time dateTime={new Date(at).toISOString()} title={title(at)}>{text}</time>;
 }

@@ -3,8 +3,8 @@
 import { computed } from "@preact/signals";
 
 import { CONNECTIONS } from "../live/protocol";
-import { now } from "./clock";
-import { organization, positions } from "./fleet";
+import { organization } from "./fleet";
+import { clock, table } from "./past";
 
 /** In the order of the numbers in `standings`. The first three are MOTIONS. */
 export const STANDINGS = ["unknown", "stopped", "moving", "stale", "offline"] as const;
@@ -17,14 +17,15 @@ const SILENT = CONNECTIONS.map((connection) => STANDINGS.indexOf(connection as S
 /** Below this a vehicle stands, also where its newest fix ends a way (docs/tracking.md, "Motion"). */
 const LEAST_MOVING_KMH = 3;
 
-/** What was recorded before this does not say how a vehicle stands now. Milliseconds since 1970. */
-const oldBefore = () => now.value - (organization.value?.settings?.staleAfterSeconds ?? Infinity) * 1000;
+/** What was recorded before this does not say how a vehicle stands at the moment that is shown. Milliseconds since 1970. */
+const oldBefore = () => clock.value - (organization.value?.settings?.staleAfterSeconds ?? Infinity) * 1000;
 
 /**
  * The standing of each row of the table, places in STANDINGS. Who is silent is what the server tells; of a tracker that is heard of and
  * sends what it recorded long ago nobody knows how it stands now.
  */
 export const standings = computed<Uint8Array<ArrayBuffer>>(() => {
+  const positions = table.value;
   positions.revision.value;
   const before = oldBefore();
   const found = positions.motions.slice(0, positions.count);
@@ -40,8 +41,9 @@ export const standings = computed<Uint8Array<ArrayBuffer>>(() => {
 /** The standing of one row. */
 export const standing = (row: number): Standing => STANDINGS[standings.value[row] ?? 0] ?? "unknown";
 
-/** How fast a vehicle is, km/h; NaN where that is not known, or no more than what it was when it was heard of last. */
+/** How fast a vehicle is at the moment that is shown, km/h; NaN where that is not known, or only what it was when it was heard of last. */
 export function speedNow(row: number): number {
+  const positions = table.value;
   const isOld = positions.connections[row] !== 0 || (positions.recordedAt[row] ?? 0) < oldBefore();
   return isOld ? NaN : positions.speedsKmh[row] ?? NaN;
 }

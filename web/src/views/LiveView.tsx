@@ -5,6 +5,7 @@ import { useEffect, useMemo } from "preact/hooks";
 
 import { MapPanel } from "../map/MapPanel";
 import { lazy } from "../parts/lazy";
+import { followPast, liveHref, moment } from "../state/past";
 import { href, route } from "../state/route";
 import { way } from "../state/way";
 import { EventFeed } from "./live/EventFeed";
@@ -15,6 +16,7 @@ import { followTrail } from "./live/trail";
 import { onMap } from "./live/listing";
 import { VehiclePanel } from "./vehicle/VehiclePanel";
 
+const TimeMachine = lazy(async () => (await import("./live/TimeMachine")).TimeMachine);
 const Attention = lazy(async () => (await import("./live/Attention")).Attention);
 
 export function LiveView() {
@@ -22,6 +24,7 @@ export function LiveView() {
   const isFollowing = useSignal(false);
   const trail = useMemo(() => followTrail(chosen, way), []);
   useEffect(() => trail.stop, []);
+  useEffect(followPast, []);
   const backToNow = () => {
     const { parts, query } = route.peek();
     query.delete("part");
@@ -29,20 +32,20 @@ export function LiveView() {
   };
   const pick = (id: string | null) => {
     if (!id && way.peek()) backToNow();
-    else location.hash = id ? href("live", id) : href("live");
+    else location.hash = liveHref(id);
   };
   const links = useMemo(() => ({ chosen, isFollowing, trail: trail.points, way: trail.way, pick, backToNow, onMap }), []);
   const escape = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || event.defaultPrevented || !chosen.peek()) return;
     if (way.peek()) backToNow();
-    else location.hash = href("live");
+    else location.hash = liveHref();
   };
   return (
     <div class="live" onKeyDown={escape}>
-      <div class="live-list"><Totals /><div><Attention /></div><VehicleList chosen={chosen.value} /></div>
+      <div class="live-list"><div><Totals /><TimeMachine /></div><div>{moment.value === null && <Attention />}</div><VehicleList chosen={chosen.value} /></div>
       <MapPanel links={links} />
       <div class="live-side">
-        {chosen.value ? <VehiclePanel key={chosen.value} id={chosen.value} /> : <><InsideNow /><EventFeed /></>}
+        {chosen.value ? <VehiclePanel key={chosen.value} id={chosen.value} /> : <><InsideNow />{moment.value === null && <EventFeed />}</>}
       </div>
     </div>
   );

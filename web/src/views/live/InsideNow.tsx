@@ -7,8 +7,9 @@ import { Age } from "../../parts/Age";
 import { Empty } from "../../parts/Empty";
 import { Panel } from "../../parts/Panel";
 import { byName, inFull } from "../../format";
-import { fenceName, fences, inside, vehicleName } from "../../state/fleet";
+import { fenceName, fences, vehicleName } from "../../state/fleet";
 import type { Stay } from "../../state/inside";
+import { liveHref, moment, stays as shown } from "../../state/past";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
 
@@ -17,12 +18,13 @@ const SHOWN = 6;
 const MOST = 300;
 
 export function InsideNow() {
+  const inside = shown.value;
   inside.revision.value;
   const words = strings.inside;
   const all = [...inside.fences()].map((id) => ({ id, name: fenceName(id), stays: inside.stays(id) })).sort((a, b) => byName(a.name, b.name));
   const stays = all.reduce((sum, fence) => sum + fence.stays.length, 0);
   return (
-    <Panel title={words.title} note={stays > 0 ? words.count(stays) : ""}>
+    <Panel title={moment.value === null ? words.title : words.titleThen} note={stays > 0 ? words.count(stays) : ""}>
       {all.length === 0 && (fences.value.size === 0
         ? <Empty what={words.noFences} next={words.noFencesNext} action={may("writeGeofences") && { text: strings.manage.fences.new, address: href("fences", "new") }} />
         : <Empty what={words.empty} next={words.emptyNext} />)}
@@ -41,7 +43,7 @@ function Fence({ name, stays }: { name: string; stays: readonly Stay[] }) {
       <ul>
         {shown.map(({ vehicleId, enteredAt }) => (
           <li key={vehicleId}>
-            <a href={href("live", vehicleId)}>{vehicleName(vehicleId)}</a>
+            <a href={liveHref(vehicleId)}>{vehicleName(vehicleId)}</a>
             <Age at={enteredAt} title={(at) => words.since(inFull(at))} />
           </li>
         ))}

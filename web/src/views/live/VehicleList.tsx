@@ -5,7 +5,8 @@ import { Age } from "../../parts/Age";
 import { Empty } from "../../parts/Empty";
 import { VirtualTable } from "../../parts/VirtualTable";
 import { amount, unit } from "../../format";
-import { fleetIds, positions, vehicleName } from "../../state/fleet";
+import { fleetIds, vehicleName } from "../../state/fleet";
+import { liveHref, table } from "../../state/past";
 import { href } from "../../state/route";
 import { speedNow, standing } from "../../state/standing";
 import { strings } from "../../strings";
@@ -14,8 +15,8 @@ import { type Column, listed, order, search, sortBy } from "./listing";
 export function VehicleList({ chosen }: { chosen: string | null }) {
   const words = strings.vehicles;
   const ids = listed.value;
-  positions.membership.value;
-  const all = positions.count;
+  table.value.membership.value;
+  const all = table.value.count;
   return (
     <section class="panel" aria-label={words.title}>
       <header class="panel-head">
@@ -53,6 +54,7 @@ function Head() {
 }
 
 function Row({ id, index, isChosen }: { id: string; index: number; isChosen: boolean }) {
+  const positions = table.value;
   positions.revision.value;
   const row = positions.row(id);
   if (row === undefined) return null;
@@ -60,7 +62,7 @@ function Row({ id, index, isChosen }: { id: string; index: number; isChosen: boo
   const speed = speedNow(row);
   return (
     <tr aria-rowindex={index + 2} data-chosen={isChosen}>
-      <th scope="row"><a href={href("live", id)} aria-current={isChosen ? "true" : undefined}>{vehicleName(id)}</a></th>
+      <th scope="row"><a href={liveHref(id)} aria-current={isChosen ? "true" : undefined}>{vehicleName(id)}</a></th>
       <td data-standing={state}>{strings.vehicles.states[state]}</td>
       <td class="number">{Number.isNaN(speed) ? "" : amount("speed", speed)}</td>
       <td class="number"><Age at={positions.receivedAt[row] ?? 0} /></td>

@@ -3,7 +3,8 @@
 import { computed, signal } from "@preact/signals";
 
 import { byName } from "../../format";
-import { positions, vehicleName, vehicles } from "../../state/fleet";
+import { vehicleName, vehicles } from "../../state/fleet";
+import { table } from "../../state/past";
 import { STANDINGS, type Standing, speedNow, standings } from "../../state/standing";
 
 export type Kind = "all" | "moving" | "stopped" | "silent";
@@ -26,9 +27,10 @@ export const numbers = computed<Record<Kind, number>>(() => {
 
 /** All by name: sorting thousands of names takes its time, so only when there are others. */
 const named = computed<readonly string[]>(() => {
-  positions.membership.value;
-  const names = new Map(positions.ids.map((id) => [id, vehicleName(id)]));
-  return [...positions.ids].sort((a, b) => byName(names.get(a) ?? "", names.get(b) ?? ""));
+  const { membership, ids } = table.value;
+  membership.value;
+  const names = new Map(ids.map((id) => [id, vehicleName(id)]));
+  return [...ids].sort((a, b) => byName(names.get(a) ?? "", names.get(b) ?? ""));
 });
 
 const found = computed<readonly string[]>(() => {
@@ -46,17 +48,17 @@ const found = computed<readonly string[]>(() => {
 function key(column: Exclude<Column, "name">, row: number): number {
   if (column === "state") return STANDINGS.indexOf(STANDINGS[standings.value[row] ?? 0] ?? "unknown");
   if (column === "speed") return speedNow(row);
-  return -(positions.receivedAt[row] ?? NaN);
+  return -(table.value.receivedAt[row] ?? NaN);
 }
 
 /** What the list shows. */
 export const listed = computed<readonly string[]>(() => {
-  const shown = kind.value === "all" ? found.value : found.value.filter((id) => KIND_OF[standings.value[positions.row(id) ?? -1] ?? -1] === kind.value);
+  const shown = kind.value === "all" ? found.value : found.value.filter((id) => KIND_OF[standings.value[table.value.row(id) ?? -1] ?? -1] === kind.value);
   const { by, isDown } = order.value;
   if (by === "name") return isDown ? [...shown].reverse() : shown;
-  positions.revision.value;
+  table.value.revision.value;
   const sign = isDown ? -1 : 1;
-  const keyed = shown.map((id) => ({ id, key: key(by, positions.row(id) ?? -1) }));
+  const keyed = shown.map((id) => ({ id, key: key(by, table.value.row(id) ?? -1) }));
   keyed.sort((a, b) => (Number.isNaN(a.key) ? 1 : Number.isNaN(b.key) ? -1 : sign * (a.key - b.key)));
   return keyed.map(({ id }) => id);
 });

@@ -12,8 +12,8 @@ import { Age } from "../../parts/Age";
 import { FenceHere } from "../../parts/FenceHere";
 import { Time } from "../../parts/Time";
 import { useAnswer } from "../../parts/answer";
-import { now } from "../../state/clock";
-import { fenceName, inside, positions, scope, vehicleName, vehicles } from "../../state/fleet";
+import { fenceName, scope, vehicleName, vehicles } from "../../state/fleet";
+import { clock, driversThen, liveHref, moment, stays as shownStays, table } from "../../state/past";
 import { href } from "../../state/route";
 import { speedNow, standing } from "../../state/standing";
 import { strings } from "../../strings";
@@ -44,19 +44,17 @@ export function VehiclePanel({ id }: { id: string }) {
       <header class="panel-head">
         <h2 id={title} tabIndex={-1}>{isMissing && !held.value ? strings.manage.vehicles.vehicle : vehicleName(id)}</h2>
         <span class="grow" />
-        <a class="close" href={href("live")} aria-label={words.close}>✕</a>
+        <a class="close" href={liveHref()} aria-label={words.close}>✕</a>
       </header>
       <div class="panel-body" tabIndex={0} role="group" aria-labelledby={title}>
         {isMissing ? <p class="vehicle-part" role="alert">{fault.value}</p> : (
           <>
             <Now id={id} vehicle={vehicle.value} />
-            {vehicle.value && <DayPart id={id} />}
-            {vehicle.value && <Reported id={id} />}
-            {vehicle.value && <Fuel id={id} />}
+            {vehicle.value && moment.value === null && <OfToday id={id} />}
             <p class="vehicle-part vehicle-links">
-              <a href={href("replay", id)}>{words.replay}</a>
+              <a href={`${href("replay", id)}${moment.value === null ? "" : `?at=${new Date(moment.value).toISOString()}`}`}>{words.replay}</a>
             </p>
-            <Curl id={id} />
+            {moment.value === null && <Curl id={id} />}
           </>
         )}
       </div>
@@ -64,7 +62,12 @@ export function VehiclePanel({ id }: { id: string }) {
   );
 }
 
+function OfToday({ id }: { id: string }) {
+  return <><DayPart id={id} /><Reported id={id} /><Fuel id={id} /></>;
+}
+
 function Now({ id, vehicle }: { id: string; vehicle: VehicleOut | null }) {
+  const positions = table.value;
   positions.revision.value;
   const row = positions.row(id);
   const words = strings.detail;
@@ -76,7 +79,7 @@ function Now({ id, vehicle }: { id: string; vehicle: VehicleOut | null }) {
         <dt>{words.inside}</dt>
         <dd><Inside id={id} /></dd>
         <dt>{words.driver}</dt>
-        <dd>{driver ? <>{driver.firstName} {driver.lastName} <span class="quiet">{words.since(date(driver.startedAt))}</span></> : words.noDriver}</dd>
+        <dd>{moment.value !== null ? driversThen.value.get(id) ?? words.noDriver : driver ? <>{driver.firstName} {driver.lastName} <span class="quiet">{words.since(date(driver.startedAt))}</span></> : words.noDriver}</dd>
         {vehicle?.plate && <><dt>{words.plate}</dt><dd>{vehicle.plate.number}</dd></>}
       </dl>
     </div>
@@ -87,6 +90,7 @@ function Now({ id, vehicle }: { id: string; vehicle: VehicleOut | null }) {
 function Fix({ row }: { row: number }) {
   const words = strings.detail;
   const state = standing(row);
+  const positions = table.value;
   const heading = positions.headingsDegrees[row] ?? NaN;
   const [latitude, longitude] = [positions.latitudes[row] ?? 0, positions.longitudes[row] ?? 0];
   return (
@@ -110,13 +114,15 @@ function Fix({ row }: { row: number }) {
 
 /** How fast it is; of a vehicle that is not heard of, how fast it was, and when. */
 function Speed({ row }: { row: number }) {
+  const positions = table.value;
   const speed = positions.speedsKmh[row] ?? NaN;
   if (Number.isNaN(speed)) return null;
   if (!Number.isNaN(speedNow(row))) return <b class="vehicle-speed">{measure("speed", speed)}</b>;
-  return <span class="quiet">{strings.detail.speedBefore(measure("speed", speed), span(now.value - (positions.recordedAt[row] ?? 0)))}</span>;
+  return <span class="quiet">{strings.detail.speedBefore(measure("speed", speed), span(clock.value - (positions.recordedAt[row] ?? 0)))}</span>;
 }
 
 function Inside({ id }: { id: string }) {
+  const inside = shownStays.value;
   inside.revision.value;
   const stays = inside.of(id);
   if (stays.length === 0) return <>{strings.detail.nowhere}</>;
