@@ -7,7 +7,7 @@ import type { Place } from "../api/schema";
 
 import { conventions } from "../conventions";
 import { dayAndTime, hourOfDay } from "../format";
-import { fences, organization, vehicleName, vehicles } from "../state/fleet";
+import { fences, organization, suspected, vehicleName, vehicles } from "../state/fleet";
 import { moment, stays, table } from "../state/past";
 import { standings } from "../state/standing";
 import { onTheme } from "../state/theme";
@@ -165,7 +165,12 @@ function connect(map: FleetMap, { chosen, isFollowing, trail, way, pick, onMap }
     followWay(map, way, chosen, isFollowing),
     effect(() => map.follow(isFollowing.value)),
   ];
+  let isOver = false;
+  void import("../state/alerts").then(({ alerts }) => {
+    if (!isOver) ends.push(effect(() => map.setUrgent(new Set([...alerts.value.flatMap(({ vehicleIds }) => vehicleIds), ...suspected.value.keys()]))));
+  });
   return () => {
+    isOver = true;
     ends.forEach((stop) => stop());
     map.remove();
   };

@@ -7,14 +7,15 @@ import "maplibre-gl/dist/maplibre-gl.css";
 import type { Fence } from "../api/types";
 import { type Camera, camera } from "../state/camera";
 import { type Background, background, together } from "./background";
+import type { Cluster } from "./cluster";
 import { graticule } from "./graticule";
 import type { Point } from "./geodesic";
 import { strings } from "../strings";
-import { mercatorX, mercatorY } from "./mercator";
+import { Markers } from "./markers";
 import { fenceFeatures, fenceNames } from "./shapes";
-import { FILLED, type Filled, style } from "./style";
+import { FILLED, type Filled, ROOM, ROOM_PIXELS, style } from "./style";
 import { token } from "./tokens";
-import { type Drawn, VehicleLayer } from "./vehicle_layer";
+import type { Drawn } from "./vehicle_layer";
 import { WakeLayer } from "./wake_layer";
 import { rgb } from "./webgl";
 
@@ -22,13 +23,16 @@ setWorkerUrl(workerUrl);
 
 /** A fence wider than this is a country, not a place: the map does not open on it. Degrees. */
 const WIDE_DEGREES = 5;
-/** How far beside a vehicle one may click. CSS pixels. */
-const REACH_PIXELS = 18;
 /** Names are shown from this zoom on, and while so many vehicles are in view that people can read them. */
 const NAMES_FROM_ZOOM = 10.5;
 const MOST_NAMES = 120;
+/** Names keep off so many markers; with more, few names are shown. */
+const MOST_ROOMS = 500;
 /** Names of so many vehicles move with each of their positions, of more once a second. */
 const FEW = 200;
+/** How close the map comes by itself, and to a cluster that is clicked. */
+const CLOSE = 15;
+const CLOSEST = 18;
 /** What is smaller than this share of the map is not seen. */
 const LEAST_SHARE = 0.02;
 /** From this zoom on the coasts of the first load are corners. */
@@ -50,13 +54,11 @@ export class FleetMap {
   onPick: (id: string | null) => void = () => {};
   /** Called when somebody moves the map by hand while it follows a vehicle. */
   onFollowEnd: () => void = () => {};
+  /** Whether it opens on vehicles and fences alike; else on fences only where there is no vehicle. */
+  fitsFences = false;
   #background: Background | null = null;
   readonly #filled = new Map<Filled, GeoJSON.FeatureCollection | GeoJSON.Feature>();
-  readonly #vehicles = new VehicleLayer(() => ({
-    standings: ["--unknown", "--stopped", "--moving", "--silent", "--silent", "--moving"].map((name) => rgb(token(name))),
-    rim: rgb(token("--panel")),
-    ring: rgb(token("--accent")),
-  }));
+  readonly #markers = new Markers();
   readonly #wakes = new WakeLayer(() => rgb(token("--wake")));
   readonly #scale = new ScaleControl({});
   #finer: Promise<GeoJSON.FeatureCollection | GeoJSON.Feature> | null = null;
@@ -69,7 +71,8 @@ export class FleetMap {
   #isFollowing = false;
   /** Whether the vehicle that is followed went on while the map was on its way to it. */
   #isBehind = false;
-  #isFitted = false;
+  /** What the map was fitted to: fences only as long as there is no vehicle. Then the view is the dispatcher's own. */
+  #fitted: "nothing" | "fences" | "all" = "nothing";
   #isPast = false;
   readonly #isLive: boolean;
 
@@ -102,9 +105,16 @@ export class FleetMap {
     });
     this.map.on("moveend", () => { if (this.#isBehind) this.#keepInView(); });
     this.map.on("dragstart", () => this.#endFollowing());
-    this.map.on("click", ({ point }) => this.onPick(this.vehicleAt(point.x, point.y)));
+    this.map.on("movestart", ({ originalEvent }) => { if (originalEvent) this.#fitted = "all"; });
+    this.map.on("zoom", () => { if (Math.floor(this.map.getZoom()) !== this.#markers.level) this.#draw(); });
+    this.map.on("click", ({ point }) => {
+      const id = this.vehicleAt(point.x, point.y);
+      const cluster = id === null ? this.#markers.clusterAt(this.map, point.x, point.y) : undefined;
+      if (cluster) this.#show(this.#around(cluster.rows), !isStill(), CLOSEST);
+      else this.onPick(id);
+    });
     this.map.on("mousemove", ({ point }) => {
-      this.map.getCanvas().style.cursor = this.vehicleAt(point.x, point.y) ? "pointer" : "";
+      this.map.getCanvas().style.cursor = this.vehicleAt(point.x, point.y) || this.#markers.clusterAt(this.map, point.x, point.y) ? "pointer" : "";
     });
     // a fleet that moves is never idle
     if (isLive) this.map.once("style.load", () => this.map.once("render", whenReady));
@@ -153,6 +163,12 @@ export class FleetMap {
     this.#showNames();
   }
 
+  /** Vehicles that ask for attention: they are drawn by themselves, however many are around. */
+  setUrgent(ids: ReadonlySet<string>): void {
+    this.#markers.urgent = ids;
+    this.#draw();
+  }
+
   /** Draws where somebody went: longitude, latitude. */
   setTrail(points: readonly Point[]): void {
     this.fill("trail", { type: "Feature", properties: {}, geometry: { type: "LineString", coordinates: points.map((point) => [...point]) } });
@@ -181,7 +197,7 @@ export class FleetMap {
   fitLine(points: readonly Point[]): void {
     const bounds = new LngLatBounds();
     for (const [longitude, latitude] of points) bounds.extend([longitude, latitude]);
-    this.#isFitted = true;
+    this.#fitted = "all";
     this.#show(bounds, false);
   }
 
@@ -197,21 +213,23 @@ export class FleetMap {
 
   /** Goes to a place, and stays there though vehicles come elsewhere. */
   lookAt({ latitude, longitude, zoom }: Camera): void {
-    this.#isFitted = true;
+    this.#fitted = "all";
     this.map.jumpTo({ center: [longitude, latitude], zoom });
   }
 
-  /** The vehicles that are drawn. */
+  /** The vehicles that are drawn by themselves. */
   drawn(): readonly string[] {
-    return [...this.#shown?.ids ?? []];
+    return [...this.#markers.alone?.ids ?? []];
+  }
+
+  /** The clusters that are drawn. */
+  clusters(): readonly Cluster[] {
+    return this.#markers.clusters;
   }
 
   /** The vehicle at a point of the map's element, CSS pixels. */
   vehicleAt(x: number, y: number): string | null {
-    const { lng, lat } = this.map.unproject([x, y]);
-    const world = 512 * 2 ** this.map.getZoom();
-    const row = this.#vehicles.nearest(mercatorX(lng), mercatorY(lat), REACH_PIXELS / world);
-    return row === undefined ? null : this.#shown?.ids[row] ?? null;
+    return this.#markers.vehicleAt(this.map, x, y);
   }
 
   /** Where a vehicle is drawn: degrees. */
@@ -219,10 +237,16 @@ export class FleetMap {
     return this.#place(id);
   }
 
+  /** Shows a moment of the past, in which nobody leaves a wake, or goes on with now. */
+  setPast(isPast: boolean): void {
+    if (isPast !== this.#isPast) this.#wakes.clear();
+    this.#isPast = isPast;
+  }
+
   /** Forgets where everybody was: another fleet is shown. */
   forget(): void {
     this.#wakes.clear();
-    this.#isFitted = false;
+    this.#fitted = "nothing";
   }
 
   /** Takes over the colours of the theme in force. */
@@ -236,24 +260,20 @@ export class FleetMap {
     this.map.remove();
   }
 
-  /** Shows a moment of the past, in which nobody leaves a wake, or goes on with now. */
-  setPast(isPast: boolean): void {
-    if (isPast !== this.#isPast) this.#wakes.clear();
-    this.#isPast = isPast;
-  }
-
   #fillAll(): void {
+    if (!this.map.hasImage(ROOM)) this.map.addImage(ROOM, { width: ROOM_PIXELS, height: ROOM_PIXELS, data: new Uint8Array(4 * ROOM_PIXELS ** 2) });
     for (const source of FILLED) {
       const features = this.#filled.get(source);
       if (features) this.map.getSource<GeoJSONSource>(source)?.setData(features);
     }
     if (!this.map.getLayer("wakes")) this.map.addLayer(this.#wakes, "fences-name");
-    if (!this.map.getLayer("vehicles")) this.map.addLayer(this.#vehicles, "names");
+    for (const layer of this.#markers.layers) if (!this.map.getLayer(layer.id)) this.map.addLayer(layer, "names");
     this.#look();
   }
 
   /** What is drawn only where one looks. */
   #look(): void {
+    this.#draw();
     this.#showNames();
     const bounds = this.map.getBounds();
     const lines = this.map.getSource<GeoJSONSource>("graticule");
@@ -279,7 +299,9 @@ export class FleetMap {
 
   #draw(): void {
     const shown = this.#shown;
-    if (shown) this.#vehicles.set(shown, this.#standings, this.#chosen === null ? undefined : shown.row(this.#chosen));
+    if (!shown) return;
+    this.#markers.draw(this.map, shown, this.#standings, this.#chosen, this.#isLive);
+    if (this.#markers.clusters.length > 0 || this.#filled.has("counts")) this.fill("counts", this.#markers.counts());
   }
 
   #keepInView(): void {
@@ -290,31 +312,33 @@ export class FleetMap {
 
   #showNames(): void {
     this.#namedAt = performance.now();
-    const features = this.#nameable().map((row): GeoJSON.Feature => {
-      const id = this.#shown?.ids[row] ?? "";
-      const coordinates = [this.#shown?.longitudes[row] ?? 0, this.#shown?.latitudes[row] ?? 0];
-      return { type: "Feature", geometry: { type: "Point", coordinates }, properties: { name: this.#nameOf(id), order: id === this.#chosen ? 0 : 1 } };
+    const [named, rooms] = this.#nameable();
+    const features = rooms.map((row): GeoJSON.Feature => {
+      const id = this.#markers.alone?.ids[row] ?? "";
+      const coordinates = [this.#markers.alone?.longitudes[row] ?? 0, this.#markers.alone?.latitudes[row] ?? 0];
+      const name = named.has(row) ? this.#nameOf(id) : "";
+      return { type: "Feature", geometry: { type: "Point", coordinates }, properties: { name, order: id === this.#chosen ? 0 : 1 } };
     });
     if (features.length > 0 || this.#filled.has("names")) this.fill("names", { type: "FeatureCollection", features });
   }
 
-  #nameable(): number[] {
-    const shown = this.#shown;
+  /** The rows of those drawn that have a name, and of those whose markers names keep off. */
+  #nameable(): readonly [named: ReadonlySet<number>, rooms: readonly number[]] {
+    const shown = this.#markers.alone;
     const rows: number[] = [];
-    if (!shown) return rows;
+    if (!shown || !this.#isLive) return [new Set(), rows];
     const chosen = this.#chosen === null ? undefined : shown.row(this.#chosen);
     const only = chosen === undefined ? [] : [chosen];
-    if (!this.#isLive) return [];
-    if (this.map.getZoom() < NAMES_FROM_ZOOM) return only;
     const bounds = this.map.getBounds();
     const [west, east, south, north] = [bounds.getWest(), bounds.getEast(), bounds.getSouth(), bounds.getNorth()];
     for (let row = 0; row < shown.count; row += 1) {
       const [x, y] = [shown.longitudes[row] ?? 0, shown.latitudes[row] ?? 0];
       if (x < west || x > east || y < south || y > north) continue;
       rows.push(row);
-      if (rows.length > MOST_NAMES) return only;
+      if (rows.length > MOST_ROOMS) return [new Set(only), only];
     }
-    return rows;
+    const isFew = this.map.getZoom() >= NAMES_FROM_ZOOM && rows.length <= MOST_NAMES;
+    return [new Set(isFew ? rows : only), rows];
   }
 
   #moveTo(center: LngLatLike, zoom: number): void {
@@ -328,9 +352,19 @@ export class FleetMap {
     this.onFollowEnd();
   }
 
-  #everything(): LngLatBounds {
+  /** Around these rows of the vehicles shown. */
+  #around(rows: Iterable<number>): LngLatBounds {
     const bounds = new LngLatBounds();
-    for (let row = 0; row < (this.#shown?.count ?? 0); row += 1) bounds.extend([this.#shown?.longitudes[row] ?? 0, this.#shown?.latitudes[row] ?? 0]);
+    for (const row of rows) bounds.extend([this.#shown?.longitudes[row] ?? 0, this.#shown?.latitudes[row] ?? 0]);
+    return bounds;
+  }
+
+  #everyone(): LngLatBounds {
+    return this.#around(Array(this.#shown?.count ?? 0).keys());
+  }
+
+  #everything(): LngLatBounds {
+    const bounds = this.#everyone();
     const fences = this.#filled.get("fences");
     for (const { geometry } of fences?.type === "FeatureCollection" ? fences.features : []) {
       const own = new LngLatBounds();
@@ -341,16 +375,17 @@ export class FleetMap {
     return bounds;
   }
 
-  /** Once, as soon as there is something to see: afterwards the view is the dispatcher's own. */
+  /** To the vehicles, once there are any; to the fences as long as there are none. */
   #fit(): void {
-    if (this.#isFitted) return;
-    const bounds = this.#everything();
+    const hasVehicles = (this.#shown?.count ?? 0) > 0;
+    if (this.#fitted === "all" || (this.#fitted === "fences" && !hasVehicles)) return;
+    const bounds = hasVehicles && !this.fitsFences ? this.#everyone() : this.#everything();
     if (bounds.isEmpty()) return;
-    this.#isFitted = true;
+    this.#fitted = hasVehicles || this.fitsFences ? "all" : "fences";
     this.#show(bounds, false);
   }
 
-  #show(bounds: LngLatBounds, animate: boolean): void {
-    if (!bounds.isEmpty()) this.map.fitBounds(bounds, { padding: 48, maxZoom: 15, animate });
+  #show(bounds: LngLatBounds, animate: boolean, maxZoom = CLOSE): void {
+    if (!bounds.isEmpty()) this.map.fitBounds(bounds, { padding: 48, maxZoom, animate });
   }
 }

@@ -11,7 +11,7 @@ import { token } from "./tokens";
 const EMPTY: GeoJSON.FeatureCollection = { type: "FeatureCollection", features: [] };
 
 /** The sources that are filled as the fleet moves, in no order. */
-export const FILLED = ["fences", "fence-names", "stops", "trail", "marks", "names"] as const;
+export const FILLED = ["fences", "fence-names", "stops", "trail", "marks", "names", "counts"] as const;
 /** An image of nothing, as wide as a marker: names keep off it. */
 export const ROOM = "room";
 export const ROOM_PIXELS = 20;
@@ -93,9 +93,25 @@ function ours(): LayerSpecification[] {
       paint: { "text-color": token("--ink"), ...halo },
     },
     {
-      id: "names", type: "symbol", source: "names",
-      layout: { "text-field": ["get", "name"], "text-size": 11.5, "text-offset": [0, 1.35], "text-anchor": "top", "symbol-sort-key": ["get", "order"] },
+      id: "names", type: "symbol", source: "names", filter: ["!=", ["get", "name"], ""],
+      layout: {
+        "text-field": ["get", "name"], "text-size": 11.5, "text-variable-anchor": ["top", "bottom", "left", "right"], "text-radial-offset": 1.2,
+        "text-justify": "auto", "text-padding": 1, "symbol-sort-key": ["get", "order"],
+      },
       paint: { "text-color": token("--ink"), ...halo },
+    },
+    // what lies above is placed first
+    {
+      id: "rooms", type: "symbol", source: "names",
+      layout: { "icon-image": ROOM, "icon-allow-overlap": true, "icon-padding": 0 },
+    },
+    {
+      id: "counts", type: "symbol", source: "counts",
+      layout: {
+        "text-field": ["get", "count"], "text-size": 11.5, "text-allow-overlap": true, "icon-image": ROOM, "icon-allow-overlap": true,
+        "icon-size": ["/", ["get", "size"], ROOM_PIXELS], "icon-padding": 0,
+      },
+      paint: { "text-color": token("--ink") },
     },
   ];
 }

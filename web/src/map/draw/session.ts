@@ -55,6 +55,7 @@ export class DrawSession {
       map.on("style.load", () => this.#beginAnew());
       whenReady();
     });
+    this.#map.fitsFences = true;
     const { map } = this.#map;
     const last = camera.peek();
     if (last) this.#map.lookAt(last);
