@@ -749,6 +749,48 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/fuel/events/{eventId}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get a refuel or drain, with what somebody found of it
+         * @description Takes an access token.
+         */
+        readonly get: operations["find_fuel_event"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/fuel/events/{eventId}/verdict": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Say whether a refuel or drain was one: members left out stay, a null note goes
+         * @description The event stays what the readings say, and the verdict stands beside it; the alert of a drain is seen with that.
+         *
+         *     Takes an access token.
+         */
+        readonly put: operations["judge_fuel_event"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/fuel/raw-data": {
         readonly parameters: {
             readonly query?: never;
@@ -896,6 +938,32 @@ export interface paths {
          *     Takes an access token.
          */
         readonly post: operations["create_geofence"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/geofences/dry-run": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Try out a geofence: which visits it would have made of the positions that are stored, had it been in force always
+         * @description Nothing is made.
+         *
+         *     A vehicle that was inside at its first position has a visit from that position on. Reads up to 31 days, two million positions and ten
+         *     seconds: of all vehicles the hours behind `from` first, and `readThrough` says how far it came. An organization has one dry run at a
+         *     time, a server two: others get 503 `busy`. A system user needs `geofences:write`, and `positions:read` or `events:read`.
+         *
+         *     Takes an access token.
+         */
+        readonly post: operations["dry_run"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2101,6 +2169,7 @@ export interface components {
             readonly vehicleIds: readonly components["schemas"]["VehicleId"][];
             /** @description The vehicle's name. */
             readonly vehicleName: string;
+            readonly verdict?: components["schemas"]["FuelVerdict"] | null;
             /**
              * Format: double
              * @description Of a drain: litres that went out.
@@ -2541,7 +2610,7 @@ export interface components {
          * @description What was done.
          * @enum {string}
          */
-        readonly AuditAction: "create" | "update" | "delete" | "rotateToken" | "resend" | "lock" | "unlock" | "assign" | "unassign" | "correctAssignment" | "removeAssignment" | "acknowledge" | "snooze" | "invite" | "acceptInvite" | "resetPassword" | "verifyEmail" | "signIn" | "signInFailed" | "signInRefused" | "signOut" | "reuseToken";
+        readonly AuditAction: "create" | "update" | "delete" | "rotateToken" | "resend" | "lock" | "unlock" | "assign" | "unassign" | "correctAssignment" | "removeAssignment" | "acknowledge" | "snooze" | "judge" | "invite" | "acceptInvite" | "resetPassword" | "verifyEmail" | "signIn" | "signInFailed" | "signInRefused" | "signOut" | "reuseToken";
         /** @description A change, as it is remembered. */
         readonly AuditEntry: {
             /** @description What was done. */
@@ -2582,7 +2651,7 @@ export interface components {
          * @description What it was done to.
          * @enum {string}
          */
-        readonly AuditResource: "organization" | "vehicle" | "tracker" | "geofence" | "driver" | "user" | "systemUser" | "apiKey" | "webhook" | "alert" | "pendingTracker";
+        readonly AuditResource: "organization" | "vehicle" | "tracker" | "geofence" | "driver" | "user" | "systemUser" | "apiKey" | "webhook" | "alert" | "fuelEvent" | "pendingTracker";
         /** @description A box from the last reading before to the first after. */
         readonly BoxAnnotation: {
             /** @description Of the area. */
@@ -3218,6 +3287,46 @@ export interface components {
              */
             readonly masked: true;
         };
+        /** @description A geofence to try out. */
+        readonly DryRunBody: {
+            /** @description Fixes recorded from here on, inclusive: at most 31 days before `to`. */
+            readonly from: components["schemas"]["Timestamp"];
+            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
+            /** @description How a fence turns fixes into entries and exits. `None` = off. */
+            readonly rules?: components["schemas"]["RulesIn"];
+            /** @description The shape. */
+            readonly shape: components["schemas"]["ShapeSpecIn"];
+            /** @description Fixes recorded up to here, exclusive. */
+            readonly to: components["schemas"]["Timestamp"];
+            /** @description Only of these vehicles; empty: of all. */
+            readonly vehicleIds?: readonly components["schemas"]["VehicleId"][];
+        };
+        /** @description What a geofence would have made of what is stored. */
+        readonly DryRunResult: {
+            /** @description Whether all that was asked for was read. */
+            readonly isComplete: boolean;
+            /**
+             * @description Every fix recorded before this instant was judged, and none from it on: `to` (or now, if that is earlier), unless there was too
+             *     much to read.
+             */
+            readonly readThrough: components["schemas"]["Timestamp"];
+            /** @description Of how many vehicles. */
+            readonly vehicleCount: number;
+            /** @description How many visits. */
+            readonly visitCount: number;
+            /** @description The first of them, at most 200, by entry. */
+            readonly visits: readonly components["schemas"]["DryRunVisit"][];
+        };
+        /** @description A visit that a geofence would have made. */
+        readonly DryRunVisit: {
+            /** @description From when. Of a vehicle that was inside at its first fix: that fix. */
+            readonly enteredAt: components["schemas"]["Timestamp"];
+            readonly exitedAt?: components["schemas"]["Timestamp"] | null;
+            /** @description Whose. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
+            /** @description Its name today. */
+            readonly vehicleName: string;
+        };
         /** @description An axis. */
         readonly EAxis: {
             /** @description `time` or `value`. */
@@ -3576,6 +3685,11 @@ export interface components {
          * @enum {string}
          */
         readonly FuelMotion: "stopped" | "unknown";
+        /**
+         * @description What somebody found of a refuel or drain.
+         * @enum {string}
+         */
+        readonly FuelOutcome: "confirmed" | "rejected" | "unsure";
         /** @description A refuel or drain, numbered and revised as geofence events are. */
         readonly FuelRecord: {
             /**
@@ -3645,6 +3759,17 @@ export interface components {
          * @enum {string}
          */
         readonly FuelUnit: "percent" | "liters" | "raw" | "cumulative";
+        /** @description What was found of a refuel or drain, by whom and when. The event itself stays what the readings say. */
+        readonly FuelVerdict: {
+            /** @description When. */
+            readonly decidedAt: components["schemas"]["Timestamp"];
+            /** @description By whom. */
+            readonly decidedBy: components["schemas"]["HandledBy"];
+            /** @description Why, 1 to 1,000 characters. */
+            readonly note?: string | null;
+            /** @description Whether it was one. */
+            readonly outcome: components["schemas"]["FuelOutcome"];
+        };
         /**
          * Format: uuid
          * @description A geofence, through all of its versions.
@@ -3732,7 +3857,7 @@ export interface components {
              */
             readonly version: number;
         };
-        /** @description Who did something with an alert. */
+        /** @description Who saw to something. */
         readonly HandledBy: {
             /**
              * Format: uuid
@@ -3815,6 +3940,122 @@ export interface components {
             readonly to?: components["schemas"]["Timestamp"] | null;
             /** @description The vehicle. */
             readonly vehicleId: components["schemas"]["VehicleId"];
+        };
+        /** @description What is found of a refuel or drain. */
+        readonly JudgeFuelEventBody: {
+            /** @description As it was read; of no effect */
+            readonly calibrationVersion?: unknown;
+            /** @description As it was read; of no effect */
+            readonly confidence?: unknown;
+            /** @description As it was read; of no effect */
+            readonly detectedAt?: unknown;
+            /** @description As it was read; of no effect */
+            readonly driverId?: unknown;
+            /** @description As it was read; of no effect */
+            readonly endedAt?: unknown;
+            /** @description As it was read; of no effect */
+            readonly geofenceIds?: unknown;
+            /** @description As it was read; of no effect */
+            readonly id?: unknown;
+            /** @description As it was read; of no effect */
+            readonly levelAfterLiters?: unknown;
+            /** @description As it was read; of no effect */
+            readonly levelBeforeLiters?: unknown;
+            /** @description As it was read; of no effect */
+            readonly location?: unknown;
+            /** @description As it was read; of no effect */
+            readonly motion?: unknown;
+            /** @description Why, 1 to 1,000 characters. */
+            readonly note?: string | null;
+            /** @description As it was read; of no effect */
+            readonly organizationId?: unknown;
+            /** @description As it was read; of no effect */
+            readonly origin?: unknown;
+            /** @description Whether it was one. */
+            readonly outcome?: components["schemas"]["FuelOutcome"];
+            /** @description As it was read; of no effect */
+            readonly revision?: unknown;
+            /** @description As it was read; of no effect */
+            readonly sequence?: unknown;
+            /** @description As it was read; of no effect */
+            readonly startedAt?: unknown;
+            /** @description As it was read; of no effect */
+            readonly status?: unknown;
+            /** @description As it was read; of no effect */
+            readonly type?: unknown;
+            /** @description As it was read; of no effect */
+            readonly vehicleId?: unknown;
+            /** @description As it was read; of no effect */
+            readonly vehicleName?: unknown;
+            /** @description As it was read; of no effect */
+            readonly verdict?: unknown;
+            /** @description As it was read; of no effect */
+            readonly volumeLiters?: unknown;
+        };
+        /** @description A refuel or drain, with what somebody found of it. */
+        readonly JudgedFuelEvent: {
+            /**
+             * Format: int64
+             * @description The version of the calibration its levels are of.
+             */
+            readonly calibrationVersion: number;
+            /**
+             * Format: double
+             * @description 0 to 1: how far the change is above what noise and burning explain.
+             */
+            readonly confidence: number;
+            /** @description The server's clock when it was found. */
+            readonly detectedAt: components["schemas"]["Timestamp"];
+            readonly driverId?: components["schemas"]["DriverId"] | null;
+            /** @description The first reading of the level after. */
+            readonly endedAt: components["schemas"]["Timestamp"];
+            /** @description The geofences that held the place at `startedAt`. */
+            readonly geofenceIds: readonly components["schemas"]["GeofenceId"][];
+            /** @description The hash of vehicle, kind and `started_at`: a replay finds the same id again. */
+            readonly id: components["schemas"]["EventId"];
+            /**
+             * Format: double
+             * @description Litres after.
+             */
+            readonly levelAfterLiters: number;
+            /**
+             * Format: double
+             * @description Litres before.
+             */
+            readonly levelBeforeLiters: number;
+            readonly location?: components["schemas"]["Place"] | null;
+            /** @description What the vehicle did. */
+            readonly motion: components["schemas"]["FuelMotion"];
+            /** @description Whose. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description How the record came about. */
+            readonly origin: components["schemas"]["Origin"];
+            /**
+             * Format: int64
+             * @description 1 at first; one more with each correction.
+             */
+            readonly revision: number;
+            /**
+             * Format: int64
+             * @description Its place in the order of commits, one order with geofence events; anew with each revision.
+             */
+            readonly sequence: number;
+            /** @description The last reading of the level before. Also what the id hangs on. */
+            readonly startedAt: components["schemas"]["Timestamp"];
+            /** @description Whether the record still holds. */
+            readonly status: components["schemas"]["EventStatus"];
+            /** @description What happened. */
+            readonly type: components["schemas"]["FuelEventKind"];
+            /** @description Which vehicle. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
+            /** @description The vehicle's name. */
+            readonly vehicleName: string;
+            readonly verdict?: components["schemas"]["FuelVerdict"] | null;
+            /**
+             * Format: double
+             * @description Litres that came in or went out; above 0.
+             */
+            readonly volumeLiters: number;
         };
         /** @description Where in its box a label is. */
         readonly LabelPosition: {
@@ -5157,9 +5398,9 @@ export interface components {
             readonly pagination: components["schemas"]["CursorPagination"];
         };
         /** @description A slice of a list that goes on. */
-        readonly SliceOf_FuelRecord: {
+        readonly SliceOf_JudgedFuelEvent: {
             /** @description Its items. */
-            readonly data: readonly components["schemas"]["FuelRecord"][];
+            readonly data: readonly components["schemas"]["JudgedFuelEvent"][];
             /** @description Where it ends. */
             readonly pagination: components["schemas"]["CursorPagination"];
         };
@@ -6340,7 +6581,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `busy`: Too busy. Too many sign-ins are waiting to be checked, large bodies to be worked on, changes to take effect, or tickets of the live feed to be used; or an app reports at /in more often than it may, or too slowly. Nothing was done. Repeat the request after Retry-After seconds. */
+        /** @description `busy`: Too busy. Too many sign-ins are waiting to be checked, large bodies to be worked on, changes to take effect, geofences to be tried out, or tickets of the live feed to be used; or an app reports at /in more often than it may, or too slowly. Nothing was done. Repeat the request after Retry-After seconds. */
         readonly Busy: {
             headers: {
                 /** @description Seconds */
@@ -6629,6 +6870,9 @@ export type DriverId = components['schemas']['DriverId'];
 export type DriverName = components['schemas']['DriverName'];
 export type DriverStatus = components['schemas']['DriverStatus'];
 export type DriverStub = components['schemas']['DriverStub'];
+export type DryRunBody = components['schemas']['DryRunBody'];
+export type DryRunResult = components['schemas']['DryRunResult'];
+export type DryRunVisit = components['schemas']['DryRunVisit'];
 export type EAxis = components['schemas']['EAxis'];
 export type ECharts = components['schemas']['ECharts'];
 export type ELegend = components['schemas']['ELegend'];
@@ -6651,8 +6895,10 @@ export type FuelEvent = components['schemas']['FuelEvent'];
 export type FuelEventKind = components['schemas']['FuelEventKind'];
 export type FuelKind = components['schemas']['FuelKind'];
 export type FuelMotion = components['schemas']['FuelMotion'];
+export type FuelOutcome = components['schemas']['FuelOutcome'];
 export type FuelRecord = components['schemas']['FuelRecord'];
 export type FuelUnit = components['schemas']['FuelUnit'];
+export type FuelVerdict = components['schemas']['FuelVerdict'];
 export type GeofenceId = components['schemas']['GeofenceId'];
 export type GeofenceListed = components['schemas']['GeofenceListed'];
 export type GeofenceOut = components['schemas']['GeofenceOut'];
@@ -6665,6 +6911,8 @@ export type Imported = components['schemas']['Imported'];
 export type InsideOut = components['schemas']['InsideOut'];
 export type Installation = components['schemas']['Installation'];
 export type InstallationIn = components['schemas']['InstallationIn'];
+export type JudgeFuelEventBody = components['schemas']['JudgeFuelEventBody'];
+export type JudgedFuelEvent = components['schemas']['JudgedFuelEvent'];
 export type LabelPosition = components['schemas']['LabelPosition'];
 export type License = components['schemas']['License'];
 export type LicenseIn = components['schemas']['LicenseIn'];
@@ -6763,7 +7011,7 @@ export type SliceOfAlert = components['schemas']['SliceOf_Alert'];
 export type SliceOfAuditEntry = components['schemas']['SliceOf_AuditEntry'];
 export type SliceOfEvent = components['schemas']['SliceOf_Event'];
 export type SliceOfFuelEntry = components['schemas']['SliceOf_FuelEntry'];
-export type SliceOfFuelRecord = components['schemas']['SliceOf_FuelRecord'];
+export type SliceOfJudgedFuelEvent = components['schemas']['SliceOf_JudgedFuelEvent'];
 export type SliceOfRecordView = components['schemas']['SliceOf_RecordView'];
 export type SliceOfShownChange = components['schemas']['SliceOf_ShownChange'];
 export type SliceOfStoredPosition = components['schemas']['SliceOf_StoredPosition'];
@@ -9022,7 +9270,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["SliceOf_FuelRecord"];
+                    readonly "application/json": components["schemas"]["SliceOf_JudgedFuelEvent"];
                 };
             };
             /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. `invalidCursor`: Invalid cursor. */
@@ -9046,6 +9294,134 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             readonly 414: components["responses"]["UriTooLong"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly find_fuel_event: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description An ETag; 304 while it holds */
+                readonly "If-None-Match"?: string;
+            };
+            readonly path: {
+                readonly eventId: components["schemas"]["EventId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The refuel or drain */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["JudgedFuelEvent"];
+                };
+            };
+            /** @description As If-None-Match knows it */
+            readonly 304: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly judge_fuel_event: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description The ETag it must still have, else 412 */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly eventId: components["schemas"]["EventId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["JudgeFuelEventBody"];
+            };
+        };
+        readonly responses: {
+            /** @description The refuel or drain, with the verdict */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["JudgedFuelEvent"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["InvalidTransition"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
                 headers: {
@@ -9582,6 +9958,84 @@ export interface operations {
             };
             readonly 401: components["responses"]["Unauthenticated"];
             /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 503: components["responses"]["Busy"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly dry_run: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
+                readonly "Idempotency-Key"?: string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "from": "2026-05-01T00:00:00Z",
+                 *       "shape": {
+                 *         "center": {
+                 *           "latitude": 49.0094,
+                 *           "longitude": 8.4044
+                 *         },
+                 *         "radiusMeters": 150,
+                 *         "type": "circle"
+                 *       },
+                 *       "to": "2026-05-08T00:00:00Z"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["DryRunBody"];
+            };
+        };
+        readonly responses: {
+            /** @description What it would have recorded */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["DryRunResult"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
             readonly 403: {
                 headers: {
                     readonly [name: string]: unknown;

@@ -1,1 +1,0 @@
-export{r as followAlerts}from"./alerts-D79bCFid.js";

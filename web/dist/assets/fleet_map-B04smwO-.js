@@ -1,1 +1,0 @@
-export{t as FleetMap}from"./fleet_map-Cf3n56M8.js";
