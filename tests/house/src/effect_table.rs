@@ -5,7 +5,8 @@
 pub(crate) type Effect = (&'static str, &'static str, &'static str);
 
 /// A body's organization is read before the body.
-const ORGANIZATION: Effect = ("organization_id", "src/domain/body.rs", "self.sent(\"organizationId\")");
+pub(crate) const ORGANIZATION: Effect =
+    ("organization_id", "src/domain/body.rs", "self.sent(\"organizationId\")");
 
 /// Where a type is declared, its name, and its members.
 pub(crate) const EFFECTS: &[(&str, &str, &[Effect])] = &[

@@ -7,6 +7,7 @@ use proc_macro2::TokenTree;
 use syn::{Fields, Item};
 
 use crate::effect_table::EFFECTS;
+use crate::effect_table_of_questions::OF_QUESTIONS;
 use crate::source::Source;
 
 const SERVER_SETTINGS: &str = "src/config/settings.rs";
@@ -15,10 +16,11 @@ const SERVER_SETTINGS: &str = "src/config/settings.rs";
 pub(crate) fn without_effect(sources: &[Source], files: &[(String, String)]) -> Vec<String> {
     let texts: BTreeMap<&str, &str> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let is_listed = |name: &String| EFFECTS.iter().any(|(_, listed, _)| listed == name);
+    let table = || EFFECTS.iter().chain(OF_QUESTIONS);
+    let is_listed = |name: &String| table().any(|(_, listed, _)| listed == name);
     let mut wrong: Vec<String> = bodies(sources).into_iter().filter(|name| !is_listed(name)).collect();
     wrong.iter_mut().for_each(|name| name.push_str(": what reads its members?"));
-    for (path, name, effects) in EFFECTS {
+    for (path, name, effects) in table() {
         let declared = members(sources, path, name);
         let named: BTreeSet<String> = effects.iter().map(|(member, ..)| (*member).to_owned()).collect();
         wrong.extend(declared.difference(&named).map(|member| format!("{name}.{member}: what reads it?")));

@@ -7,6 +7,7 @@ mod arrows;
 mod changes;
 mod circles;
 mod effect_table;
+mod effect_table_of_questions;
 mod effects;
 mod source;
 mod style;
