@@ -129,6 +129,12 @@ permissions! {
     ReadEvents         [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[EventsRead]), Read;
     /// Say of alerts that they are seen, put them off, and say whether a drain was one; who sees them takes `ReadEvents`.
     HandleAlerts       [SuperAdmin Admin OrgAdmin Dispatcher] Never, Write;
+    /// See links that show vehicles without an account, never their tokens.
+    ReadShares         [SuperAdmin Admin OrgAdmin Dispatcher] Never, Read;
+    /// Make links that show vehicles without an account.
+    WriteShares        [SuperAdmin Admin OrgAdmin Dispatcher] Never, Write;
+    /// Revoke links that show vehicles without an account.
+    RevokeShares       [SuperAdmin Admin OrgAdmin Dispatcher] Never, Revoke;
     /// See fuel logs, charts and raw data.
     ReadFuel           [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[FuelRead]), Read;
     /// See where a vehicle was: it is part of positions, and what events were made of.

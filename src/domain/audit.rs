@@ -85,6 +85,8 @@ words!(
         Alert = "alert",
         /// A refuel or drain.
         FuelEvent = "fuelEvent",
+        /// A link that shows vehicles without an account.
+        Share = "share",
         /// A device that reported and is no tracker yet.
         PendingTracker = "pendingTracker",
     }
@@ -134,7 +136,7 @@ impl AuditResource {
             Self::SystemUser => Some(ChangedResource::SystemUser),
             Self::ApiKey => Some(ChangedResource::ApiKey),
             Self::Alert => Some(ChangedResource::Alert),
-            Self::Webhook | Self::FuelEvent | Self::PendingTracker => None,
+            Self::Webhook | Self::FuelEvent | Self::PendingTracker | Self::Share => None,
         }
     }
 }

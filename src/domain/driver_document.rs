@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::body::{Body, body};
 use super::day::{Day, day};
+use super::driver_file::{self, DocumentFile};
 use super::field::FieldError;
 use super::members::{Members, id};
 use super::words::words;
@@ -49,6 +50,8 @@ body!(
         expires_at "expiresAt": optional Day, by(day);
         /// Whatever else, 1 to 500 characters.
         note "note": optional String, text(1..=500);
+        /// Its file, which `PUT /v1/drivers/{id}/documents/{documentId}/file` uploads.
+        file "file": optional DocumentFile, by(driver_file::file, read_only);
     }
 );
 

@@ -125,6 +125,10 @@ codes! {
         "A system user has ten keys at most, expired ones included. Delete one that is no longer needed first.";
     WebhookLimitReached "webhookLimitReached" 409 "The organization has fifty webhooks"
         "An organization has fifty webhooks at most, disabled ones included. Delete one that is no longer needed first.";
+    ShareLimitReached "shareLimitReached" 409 "The organization has two hundred links"
+        "An organization has two hundred links to vehicles at most whose time is not over. Revoke one that is no longer needed first.";
+    FileLimitReached "fileLimitReached" 409 "The organization's files are too large together"
+        "The files of an organization's documents have 1 GiB together at most. Remove some that are no longer needed first.";
     InvalidTransition "invalidTransition" 409 "Not possible in this state"
         "The resource is in a state from which this change is not possible; the detail names both states.";
     LastOrgAdmin "lastOrgAdmin" 409 "The organization's last orgAdmin"
@@ -139,14 +143,16 @@ codes! {
         "A link of a mail works for 24 hours, and only until a newer one is sent. Ask for a new one.";
     LinkUsed "linkUsed" 410 "The link was used"
         "The link did its work before. To choose another password, ask for a new link at forgot-password.";
+    ShareOver "shareOver" 410 "The link shows nothing any more"
+        "The time of a link to vehicles is over, they have arrived, or its organization is not active. Ask whoever sent it for a new one.";
     PreconditionFailed "preconditionFailed" 412 "Changed in the meantime"
         "If-Match does not name the resource's present ETag: somebody changed it. Read it again and repeat.";
     PayloadTooLarge "payloadTooLarge" 413 "The body is too large"
-        "The body, as it comes or unpacked, is larger than the route accepts: 64 KiB, positions 256 KiB, a report at /in 4 MiB, a geofence 4 MiB, an import 16 MiB; or it has more than 100,000 values.";
+        "The body, as it comes or unpacked, is larger than the route accepts: 64 KiB, positions 256 KiB, a report at /in 4 MiB, a geofence 4 MiB, a file of a document 10 MiB, an import 16 MiB; or it has more than 100,000 values.";
     UriTooLong "uriTooLong" 414 "The address is too long"
         "Path and query together may have 16 KiB. Name fewer things in one request.";
     UnsupportedMediaType "unsupportedMediaType" 415 "The body's media type is not supported"
-        "Send application/json (geofences: application/geo+json too), plain or with Content-Encoding gzip; geofences and imports take br and zstd too.";
+        "Send application/json (geofences: application/geo+json too), plain or with Content-Encoding gzip; geofences and imports take br and zstd too. The file of a document is a PDF, JPEG or PNG, told by its content.";
     ValidationFailed "validationFailed" 422 "The request has invalid members"
         "The body is JSON, but not what the route takes. errors[] lists every problem with a JSON pointer to it.";
     IdempotencyKeyReused "idempotencyKeyReused" 422 "The key belongs to another request"

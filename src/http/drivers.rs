@@ -22,7 +22,7 @@ use crate::ops::scoped::Scoped;
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
 
-fn shown(own: &OwnDriver) -> HttpResponse {
+pub(super) fn shown(own: &OwnDriver) -> HttpResponse {
     answer::with_derived(&own.driver, own)
 }
 

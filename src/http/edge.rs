@@ -192,7 +192,7 @@ fn without_tokens(path: &str) -> String {
     let mut is_in = false;
     let shown = path.split('/').map(|segment| {
         let is_secret = is_in && !segment.is_empty() || segment.contains("wp") && segment.contains('_');
-        is_in = segment == "in" || is_in && segment.is_empty();
+        is_in = matches!(segment, "in" | "s") || is_in && segment.is_empty();
         if is_secret { "{token}" } else { segment }
     });
     shown.collect::<Vec<_>>().join("/")

@@ -77,6 +77,11 @@ impl From<OpError> for Problem {
             }
             OpError::WebhookLimit => Self::new(Code::WebhookLimitReached),
             OpError::KeyLimit => Self::new(Code::KeyLimitReached),
+            OpError::FileType => Self::new(Code::UnsupportedMediaType)
+                .detail("the body begins like no PDF, JPEG or PNG; send the file itself, as it is"),
+            OpError::FileLimit => Self::new(Code::FileLimitReached),
+            OpError::ShareLimit => Self::new(Code::ShareLimitReached),
+            OpError::ShareOver => Self::new(Code::ShareOver),
             OpError::SignUpClosed => Self::new(Code::SignUpClosed),
             OpError::Precondition => Self::new(Code::PreconditionFailed),
             OpError::KeyUnderWay => Self::new(Code::IdempotencyKeyInUse).retry_after(RETRY_SECONDS),

@@ -8,6 +8,8 @@ use crate::auth::Action;
 pub const SMALL_BYTES: usize = 64 * 1024;
 /// The largest body of a geofence, unpacked.
 pub const GEOFENCE_BYTES: usize = 4 * 1024 * 1024;
+/// The largest file of a document, unpacked.
+pub const FILE_BYTES: usize = 10 * 1024 * 1024;
 /// The largest body of an import, unpacked.
 pub const IMPORT_BYTES: usize = 16 * 1024 * 1024;
 

@@ -12,12 +12,12 @@ use utoipa::OpenApi;
 use super::access::{known_or_stranger, signed_in};
 use super::fallback::Paths;
 use super::openapi::{self, Description};
-use super::route::{Access, GEOFENCE_BYTES, IMPORT_BYTES, Route, SMALL_BYTES};
+use super::route::{Access, FILE_BYTES, GEOFENCE_BYTES, IMPORT_BYTES, Route, SMALL_BYTES};
 use super::{
-    alerts, api_keys, assignments, audit, auth, background, changes, drivers, event_stream, events, fuel,
-    fuel_periods, geofence_events, geofence_import, geofences, health, inputs, limit, links, organizations,
-    pages, pending_trackers, position_history, positions, sockets, system_users, trackers, trips, users,
-    vehicles, visits, web_page, webhooks,
+    alerts, api_keys, assignments, audit, auth, background, changes, driver_files, drivers, event_stream,
+    events, fuel, fuel_periods, geofence_events, geofence_import, geofences, health, inputs, limit, links,
+    organizations, pages, pending_trackers, position_history, positions, shares, sockets, system_users,
+    trackers, trips, users, vehicles, visits, web_page, webhooks,
 };
 use crate::auth::Action;
 use crate::ingest::adapters::MAX_BODY_BYTES;
@@ -113,6 +113,10 @@ routes! {
         May(WriteDrivers)  "DELETE" "/v1/drivers/{id}"                            drivers::delete_driver;
         May(LockDrivers)   "POST"   "/v1/drivers/{id}/lock"                       drivers::lock_driver;
         May(LockDrivers)   "POST"   "/v1/drivers/{id}/unlock"                     drivers::unlock_driver;
+        May(WriteDrivers)  "PUT"    "/v1/drivers/{id}/documents/{documentId}/file" <= FILE_BYTES
+            driver_files::put_document_file;
+        May(ReadDrivers)   "GET"    "/v1/drivers/{id}/documents/{documentId}/file" driver_files::get_document_file;
+        May(WriteDrivers)  "DELETE" "/v1/drivers/{id}/documents/{documentId}/file" driver_files::delete_document_file;
         May(AssignDrivers) "POST"   "/v1/drivers/{driverId}/assign-vehicle"       assignments::assign_vehicle;
         May(ReadDrivers)   "GET"    "/v1/drivers/{driverId}/vehicles"             assignments::list_vehicles_of_driver;
         May(AssignDrivers) "DELETE" "/v1/drivers/{driverId}/vehicles/{vehicleId}" assignments::unassign_vehicle;
@@ -192,6 +196,11 @@ routes! {
         May(HandleAlerts) "POST" "/v1/alerts/{id}/acknowledge" alerts::acknowledge_alert;
         May(HandleAlerts) "POST" "/v1/alerts/{id}/snooze"      alerts::snooze_alert;
 
+        May(ReadShares)   "GET"    "/v1/shares"      shares::list_shares;
+        May(WriteShares)  "POST"   "/v1/shares"      shares::create_share;
+        May(RevokeShares) "DELETE" "/v1/shares/{id}" shares::delete_share;
+        Open "GET" "/s/{token}/vehicles" shares::list_shown_vehicles;
+
         May(ReadAudit)  "GET" "/v1/audit"       audit::list_audit;
 
         May(ReadLivePositions) "GET" "/v1/positions" positions::list_newest_positions;
@@ -228,6 +237,7 @@ routes! {
         "POST" "/address/{token}"  links::redeem_address;
         "GET"  "/reset/{token}"    links::reset_form;
         "POST" "/reset/{token}"    links::redeem_reset;
+        "GET"  "/s/{token}"        web_page::share;
         "GET"  "/docs"             web_page::docs;
         "GET"  "/"                 web_page::index;
         "GET"  "/assets/{file}"    web_page::asset;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::sync::LazyLock;
 
-use actix_web::http::header::{self, AcceptEncoding, ContentEncoding, Encoding, Header};
+use actix_web::http::header::{self, AcceptEncoding, ContentEncoding, Encoding, Header, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use rust_embed::RustEmbed;
@@ -35,6 +35,7 @@ fn policy(settings: &Settings) -> String {
 const DOCS_POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
      base-uri 'none'; frame-ancestors 'none'";
 const DOCS: &str = "docs.html";
+const SHARE: &str = "share.html";
 
 /// The folder of files whose names change with their content.
 const ASSETS: &str = "assets";
@@ -94,6 +95,14 @@ pub async fn index(context: Shared, request: HttpRequest) -> Answer {
 /// The API's description to read and try.
 pub async fn docs(context: Shared, request: HttpRequest) -> Answer {
     page(&context, &request, DOCS.to_owned()).await
+}
+
+/// The page behind a link to vehicles, the same for every token: what it shows it asks for.
+pub async fn share(context: Shared, request: HttpRequest) -> Answer {
+    let mut answer = page(&context, &request, SHARE.to_owned()).await?;
+    answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer.headers_mut().remove(header::ETAG);
+    Ok(answer)
 }
 
 /// A file beside the page.

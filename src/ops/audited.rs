@@ -12,6 +12,7 @@ use crate::domain::fuel_verdict::JudgedFuelEvent;
 use crate::domain::geofence::Geofence;
 use crate::domain::organization::Organization;
 use crate::domain::pending_tracker::PendingTracker;
+use crate::domain::share::Share;
 use crate::domain::system_user::SystemUser;
 use crate::domain::tracker::Tracker;
 use crate::domain::user::User;
@@ -63,6 +64,7 @@ audited!(
     PendingTracker => PendingTracker, |device| device.id;
     Alert => Alert, |alert| alert.event.id.0;
     JudgedFuelEvent => FuelEvent, |judged| judged.event.event.id.0;
+    Share => Share, |share| share.id;
     Vehicle => Vehicle, |vehicle| vehicle.id.0, fn live_resource(&self) -> Option<LiveResource> {
         Some(LiveResource::Vehicle(self.id))
     };

@@ -20,7 +20,7 @@ use crate::domain::day::Day;
 use crate::domain::driver::{LockIn, Profile, UnlockIn};
 use crate::store::assignment::{Ending, Open};
 use crate::store::driver_card::{self, Of};
-use crate::store::{driver, driver_lock, driver_profile, organization};
+use crate::store::{driver, driver_file, driver_lock, driver_profile, organization};
 
 /// Locks a driver for the organization. If it holds the driver already, nothing changes.
 pub async fn lock_driver(
@@ -110,6 +110,7 @@ pub(super) async fn release_all(change: &mut Change<'_>, scope: &OrgScope) -> Re
     let ending = Ending { at: now, by: None, reason: EndReason::DriverUnlocked };
     change.end_assignments(scope, Open::OfOrganization, ending).await?;
     driver_profile::delete(change.on(), scope, None, now.into()).await?;
+    driver_file::delete_of_organization(change.on(), scope).await?;
     driver_card::delete(change.tx(), scope, Of::Organization).await?;
     driver_card::settle(change.tx(), scope, Of::Organization, now.into()).await?;
     driver::delete_unknown(change.on(), scope, None, now.into()).await?;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
 use waypost_actors::model::DriverId;
@@ -32,7 +32,11 @@ use crate::store::assignment::{self, Ending, Open};
 pub use crate::store::driver::{Filter, SORT_KEYS};
 use crate::store::driver_card::Of;
 use crate::store::sql::{On, Tx};
-use crate::store::{driver, driver_card, driver_lock, driver_profile};
+use crate::store::{driver, driver_card, driver_file, driver_lock, driver_profile};
+
+/// How a document gets a file.
+const FILES_ELSEWHERE: &str =
+    "cannot be changed here; PUT /v1/drivers/{id}/documents/{documentId}/file uploads one";
 
 /// A driver with what the server finds out, for an organization with a profile.
 #[derive(Debug, Serialize, ToSchema)]
@@ -174,6 +178,7 @@ pub async fn update_driver(
     }
     if driver.attributes.profile != current.attributes.profile {
         driver_profile::update(change.on(), &scope, &driver).await?;
+        keep_files(&mut change, &scope, &driver).await?;
         put_cards(&mut change, &scope, &driver).await?;
     }
     let recorded = change.updated(&current, &driver).await?;
@@ -196,6 +201,10 @@ pub async fn delete_driver(
     let ending = Ending { at: now, by: Some(by.caller.id), reason: EndReason::DriverDeleted };
     change.end_assignments(&scope, Open::OfDriver(id), ending).await?;
     driver_lock::unlock(change.on(), &scope, Some(id), now.into()).await?;
+    let mut bare = current.clone();
+    bare.attributes.profile.documents.iter_mut().for_each(|document| document.file = None);
+    driver_profile::update(change.on(), &scope, &bare).await?;
+    driver_file::keep(change.on(), &scope, id, &[]).await?;
     driver_profile::delete(change.on(), &scope, Some(id), now.into()).await?;
     driver_card::delete(change.tx(), &scope, Of::Driver(id)).await?;
     driver_card::settle(change.tx(), &scope, Of::Driver(id), now.into()).await?;
@@ -203,6 +212,13 @@ pub async fn delete_driver(
     tell_others(&mut change, &scope, id, AuditAction::Delete, (json!({}), json!({}))).await?;
     let recorded = change.deleted(&current).await?;
     change.commit(recorded, ()).await
+}
+
+/// Takes the files away of documents that are gone.
+async fn keep_files(change: &mut Change<'_>, scope: &OrgScope, driver: &Driver) -> Result<(), OpError> {
+    let documents = driver.attributes.profile.documents.iter();
+    let kept: Vec<Uuid> = documents.map(|document| document.id).collect();
+    Ok(driver_file::keep(change.on(), scope, driver.id, &kept).await?)
 }
 
 /// Writes the cards of a driver's profile, and for whom they assign from now on.
@@ -288,12 +304,24 @@ fn name_documents<B: Body>(body: Params<B>, current: &[Document]) -> (Params<B>,
     (body, problems)
 }
 
+/// The file of a document that a body names, as it is told.
+fn known_file(document: &Map<String, Value>, current: &[Document]) -> Option<Value> {
+    let id = Uuid::try_parse(document.get("id")?.as_str()?).ok()?;
+    current.iter().find(|known| known.id == id)?.file.map(|file| json!(file))
+}
+
 fn named_documents(body: &mut Value, current: &[Document]) -> Vec<FieldError> {
     let mut problems = Vec::new();
     let mut named: Vec<Uuid> = Vec::new();
     let items = body.get_mut("documents").and_then(Value::as_array_mut).into_iter().flatten();
     for (i, document) in items.enumerate() {
         let Some(members) = document.as_object_mut() else { continue };
+        let file = members.remove("file").filter(|file| !file.is_null());
+        let known = known_file(members, current);
+        if file.is_some() && file != known {
+            problems.push(FieldError::new(format!("/documents/{i}/file"), "readOnly", FILES_ELSEWHERE));
+        }
+        members.extend(known.map(|file| ("file".to_owned(), file)));
         match members.get("id").filter(|id| !id.is_null()) {
             None => drop(members.insert("id".to_owned(), json!(clock::new_id()))),
             Some(id) => {

@@ -96,6 +96,18 @@ pub enum OpError {
     /// The organization has as many webhooks as it may.
     #[error("too many webhooks")]
     WebhookLimit,
+    /// The organization has as many links to vehicles as it may.
+    #[error("too many shares")]
+    ShareLimit,
+    /// The link to vehicles shows nothing any more.
+    #[error("the share is over")]
+    ShareOver,
+    /// The file is of no kind that is kept.
+    #[error("not a file that is kept")]
+    FileType,
+    /// The organization's files have as many bytes as they may.
+    #[error("too many bytes of files")]
+    FileLimit,
     /// No other user of this role would be left to administer.
     #[error("the last {0:?}")]
     LastAdministrator(Role),

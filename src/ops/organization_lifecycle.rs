@@ -9,7 +9,7 @@ use crate::domain::organization::{ActivationMethod, Organization, OrganizationSt
 use crate::sessions::End;
 use crate::store::{
     activation, alert, api_key, creator, fuel_verdict, mqtt_cursor, organization, out_of_service,
-    pending_tracker, tracker, user, vehicle, webhook,
+    pending_tracker, share, tracker, user, vehicle, webhook,
 };
 
 /// Takes a step and writes its consequences: activation invites the users that wait for it, deletion ends everything
@@ -85,6 +85,7 @@ async fn delete_owned(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), O
     alert::delete_of_organization(change.on(), scope).await?;
     fuel_verdict::delete_of_organization(change.on(), scope).await?;
     pending_tracker::forget_all(change.on(), scope).await?;
+    share::delete_of_organization(change.on(), scope).await?;
     tracker::delete_of_organization(change.tx(), scope, now.into()).await?;
     out_of_service::begin_all(change.on(), scope, now.into()).await?;
     for vehicle in vehicle::delete_of_organization(change.on(), scope, now.into()).await? {

@@ -13,8 +13,8 @@ use crate::mail::COUNTED_SECONDS;
 use crate::store::retention::{self, Horizon, Timeline};
 use crate::store::sql::{Db, SqlError};
 use crate::store::{
-    alert, change_log, fuel_verdict, letter_written, partitions, pending_tracker, sign_in_attempt,
-    tracker_report, webhook_attempt,
+    alert, change_log, driver_file, fuel_verdict, letter_written, partitions, pending_tracker, share,
+    sign_in_attempt, tracker_report, webhook_attempt,
 };
 
 /// Most rows per transaction.
@@ -55,6 +55,8 @@ pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
     letter_written::forget(db, now.plus_seconds(-COUNTED_SECONDS).into()).await?;
     in_slices(|rows| change_log::delete_old(db, now, rows)).await?;
     in_slices(|rows| webhook_attempt::delete_old(db, now, rows)).await?;
+    share::note_arrivals(db).await?;
+    in_slices(|rows| share::delete_old(db, now, rows)).await?;
     let horizons = retention::horizons(db, now).await?;
     let mut gone = Gone::default();
     for horizon in &horizons {
@@ -76,6 +78,7 @@ pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
     }
     in_slices(|rows| alert::forget(db, rows)).await?;
     in_slices(|rows| fuel_verdict::forget(db, rows)).await?;
+    in_slices(|rows| driver_file::forget_parts(db, rows / FEWEST_ROWS)).await?;
     Ok(gone)
 }
 

@@ -26,8 +26,10 @@ fn the_description_lists_exactly_the_mounted_routes() {
             }
         }
         // The rest are pages for people, and inputs that speak other programs' protocols.
-        let for_programs =
-            |path: &str| path.starts_with("/v1/") || ["/healthz", "/readyz", "/openapi.json"].contains(&path);
+        let for_programs = |path: &str| {
+            path.starts_with("/v1/")
+                || ["/healthz", "/readyz", "/openapi.json", "/s/{token}/vehicles"].contains(&path)
+        };
         let mounted: BTreeSet<(String, String)> = TABLE
             .iter()
             .filter(|route| for_programs(route.path))

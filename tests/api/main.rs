@@ -18,6 +18,7 @@ mod conventions;
 mod cors;
 mod description;
 mod driver_cards;
+mod driver_files;
 mod driver_lock;
 mod driver_orders;
 mod driver_tenancy;
@@ -60,6 +61,7 @@ mod publishing;
 #[expect(dead_code, reason = "tests of the live server use the rest")]
 #[path = "../live/receiver.rs"]
 mod receiver;
+mod shares;
 mod sign_ins;
 mod sockets;
 mod sockets_end;

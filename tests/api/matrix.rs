@@ -10,6 +10,7 @@ use waypost::store::time::Time;
 use waypost_client::socket::{self, Unopened};
 
 use crate::alerts::alert;
+use crate::driver_files::driver_with_file;
 use crate::fuel_verdicts::drain;
 use crate::harness::{ANSWER_WITHIN, App, PASSWORD, Said, circle, text, with_app};
 
@@ -124,7 +125,8 @@ fn without_a_subscription_reading_and_tracking_go_on_and_every_change_is_refused
                 let goes_on = line.method == "GET"
                     || line.path.starts_with("/v1/auth/")
                     || ["/v1/positions", "/v1/geofences/dry-run"].contains(&line.path)
-                    || line.method == "DELETE" && line.path.ends_with("/keys/{keyId}")
+                    || line.method == "DELETE"
+                        && (line.path.ends_with("/keys/{keyId}") || line.path.starts_with("/v1/shares/"))
                     || line.who == "public";
                 let said = call(&app, &line, principal, &own).await;
                 let is_refused = said.status == 403 && said.body["code"] == "subscriptionInactive";
@@ -187,10 +189,7 @@ async fn call(app: &App, line: &Line, principal: &Principal, world: &World) -> S
     if line.path == "/v1/events/stream" {
         path.push_str("?minIntervalMs=never"); // an answer that ends
     }
-    let mut body = json!({});
-    if in_body {
-        body["organizationId"] = json!(world.organization);
-    }
+    let mut body = if in_body { json!({ "organizationId": world.organization }) } else { json!({}) };
     if line.path.ends_with("/assign-vehicle") {
         body["vehicleId"] = json!(world.owned["vehicles"]);
     }
@@ -231,6 +230,7 @@ fn filled(path: &str, world: &World) -> String {
         "{driverId}" => world.owned["drivers"].clone(),
         "{attemptId}" => world.owned["attempts"].clone(),
         "{eventId}" => world.owned["fuel-events"].clone(),
+        "{documentId}" => world.owned["documents"].clone(),
         "{keyId}" => world.owned["keys"].clone(),
         "{assignmentId}" => world.owned["assignments"].clone(),
         fixed => fixed.to_owned(),
@@ -248,7 +248,7 @@ pub(crate) async fn world(app: &App, name: &str) -> World {
     let person = json!({ "email": format!("guest-{name}@example.org"), "firstName": "A", "lastName": "B",
         "role": "viewer" });
     let event = event(app, &org.id, &vehicle, &geofence).await;
-    let driver = made("/v1/drivers", json!({ "firstName": "Ana", "lastName": "Ruiz", "lock": false })).await;
+    let (driver, document) = driver_with_file(app, &org.org_admin).await;
     let wish = json!({ "vehicleId": vehicle });
     let assign = format!("/v1/drivers/{driver}/assign-vehicle");
     let assignment = text(&app.post(&assign, &org.org_admin, wish).await.ok(200)["id"]);
@@ -271,9 +271,11 @@ pub(crate) async fn world(app: &App, name: &str) -> World {
         ("drivers", driver),
         ("assignments", assignment),
         ("fuel-events", drain(app, &org.id, &vehicle).await),
+        ("documents", document),
         ("fuel", entry(app, &org.id, &vehicle).await),
         ("visits", visit(app, &org.id, &vehicle, &geofence, &event).await),
         ("geofence-events", event),
+        ("shares", made("/v1/shares", crate::shares::of(&vehicle)).await),
         ("alerts", alert(app, &org.id, &vehicle, "overspeed").await),
         ("vehicles", vehicle),
         ("geofences", geofence),

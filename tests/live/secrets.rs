@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use waypost::clock::Clock;
 use waypost_client::socket;
 use waypost_client::{Http, Method};
 use waypost_test_support::{
@@ -74,14 +75,15 @@ impl Client {
     }
 }
 
-/// The token in the letter to an address; letters are files without a mail server.
-async fn letter(data: &Path, recipient: &str) -> String {
+/// The token in the letter of a kind to an address; letters are files without a mail server.
+async fn letter(data: &Path, recipient: &str, kind: &str) -> String {
+    let begins = format!("/{kind}/");
     eventually(DEADLINE, || async {
         let letters = std::fs::read_dir(data.join("mail")).ok()?;
         let texts = letters.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());
         let plain = |text: String| text.replace("=\r\n", "").replace("=\n", "").replace("=3D", "=");
-        let own = texts.map(plain).find(|text| text.contains(recipient) && text.contains("/verify/"))?;
-        own.split("/verify/").nth(1)?.split_whitespace().next().map(str::to_owned)
+        let own = texts.map(plain).find(|text| text.contains(recipient) && text.contains(&begins))?;
+        own.split(begins.as_str()).nth(1)?.split_whitespace().next().map(str::to_owned)
     })
     .await
 }
@@ -92,6 +94,7 @@ struct Made {
     admin: String,
     phone: String,
     key: String,
+    share: String,
 }
 
 async fn make(client: &mut Client, data: &Path) -> Made {
@@ -101,26 +104,42 @@ async fn make(client: &mut Client, data: &Path) -> Made {
     let organization = text(&client.post("/v1/organizations", &root, body).await["id"]);
     let activate = format!("/v1/organizations/activate/{organization}");
     assert_eq!(client.ask(Method::PUT, &activate, &root, json!({})).await.0, 200);
-    let mut phone = String::new();
+    let (mut phone, mut vehicle) = (String::new(), String::new());
     for unique_id in [IMEI, "jane/phone"] {
         let body = json!({ "organizationId": organization, "name": unique_id, "tracker": { "uniqueId": unique_id },
             "tracking": { "maxSpeedKmh": null, "maxAccuracyMeters": null } });
-        phone = text(&client.post("/v1/vehicles", &root, body).await["tracker"]["token"]);
+        let made = client.post("/v1/vehicles", &root, body).await;
+        (phone, vehicle) = (text(&made["tracker"]["token"]), text(&made["id"]));
     }
     let body = json!({ "organizationId": organization, "name": "Gateway", "email": GATEWAY,
         "password": GATEWAY_PASSWORD, "scopes": ["positions:ingest", "events:read"] });
     let gateway = text(&client.post("/v1/system-users", &root, body).await["id"]);
-    let link = letter(data, GATEWAY).await;
+    let link = letter(data, GATEWAY, "verify").await;
     client.secrets.push(link.clone());
     client.post(&format!("/v1/system-users/verify-email/{link}"), "", json!({})).await;
     client.sign_in("/v1/system-users/login", GATEWAY, GATEWAY_PASSWORD).await;
     let body = json!({ "name": "depot", "scopes": ["positions:ingest"] });
     let key = text(&client.post(&format!("/v1/system-users/{gateway}/keys"), &root, body).await["token"]);
-    Made { organization, admin: root, phone, key }
+    client.post("/v1/auth/forgot-password", "", json!({ "email": ROOT })).await;
+    let link = letter(data, ROOT, "reset").await;
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    let fields = format!("password={}", PASSWORD.replace(' ', "+")).into_bytes();
+    let said = client.http.send(Method::POST, &format!("/reset/{link}"), &form, fields).await.unwrap();
+    let signs_in = said.header("location").unwrap().strip_prefix("/#token=").unwrap().to_owned();
+    client.secrets.extend([link, signs_in]);
+    let root = client.sign_in("/v1/auth/login", ROOT, PASSWORD).await;
+    let ends_at = Clock::system().now().plus_seconds(3600.0);
+    let body = json!({ "organizationId": organization, "vehicleIds": [vehicle], "endsAt": ends_at });
+    let share = text(&client.post("/v1/shares", &root, body).await["token"]);
+    for path in [format!("/s/{share}"), format!("/s/{share}/vehicles")] {
+        let said = client.http.send(Method::GET, &path, &[], Vec::new()).await.unwrap();
+        assert_eq!(said.status, 200, "{path}");
+    }
+    Made { organization, admin: root, phone, key, share }
 }
 
 /// Credentials in every place that one may stand in, and in places that none may.
-async fn report_in_every_way(client: &Client, Made { admin, phone, key, .. }: &Made) {
+async fn report_in_every_way(client: &Client, Made { admin, phone, key, share, .. }: &Made) {
     let fix = "lat=48.1&lon=11.5&timestamp=1777629600";
     let basic = |password: &str| format!("Basic {}", BASE64.encode(format!("jane:{password}")));
     let wrong = format!("wpt_{}", "x".repeat(43));
@@ -138,6 +157,10 @@ async fn report_in_every_way(client: &Client, Made { admin, phone, key, .. }: &M
         (format!("/in?token={admin}&{fix}"), String::new(), 401),
         (format!("/?token={phone}&{fix}"), String::new(), 405),
         (format!("/v1/{key}"), String::new(), 404),
+        (format!("/s/{share}"), String::new(), 405),
+        (format!("/s/{share}/vehicles"), String::new(), 405),
+        (format!("/s/{share}/vehicles/1"), String::new(), 404),
+        (format!("/vehicles/{share}"), String::new(), 404),
         (format!("/v1/vehicles?token={key}"), format!("Bearer {wrong}"), 401),
         (format!("/v1/organizations/{key}/{phone}"), format!("Bearer {key}"), 404),
     ] {

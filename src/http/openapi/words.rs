@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::http::route::{Access, Route};
 
 /// The groups of operations.
-const TAGS: [(&str, &str); 18] = [
+const TAGS: [(&str, &str); 19] = [
     ("auth", "Signing in, staying signed in, signing out; invitations and forgotten passwords."),
     ("system users", "Accounts of programs: sign-up, verification, scopes."),
     ("organizations", "Tenants: sign-up, activation, settings, subscription."),
@@ -18,6 +18,7 @@ const TAGS: [(&str, &str); 18] = [
     ("geofence events", "Entries, exits and dwells, and who is inside."),
     ("visits", "Stays of vehicles in geofences."),
     ("alerts", "What a dispatcher should look at."),
+    ("shares", "Links that show vehicles without an account."),
     ("trips", "Trips of vehicles, and the stops between them."),
     ("fuel", "Levels, refuels and drains, consumption and charts."),
     ("live", "Positions in, and the feed of what happens."),

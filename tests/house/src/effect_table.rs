@@ -319,6 +319,18 @@ pub(crate) const EFFECTS: &[(&str, &str, &[Effect])] = &[
             ("issued_at", "src/domain/driver_document.rs", "date(\"issuedAt\")"),
             ("expires_at", "src/domain/driver_document.rs", "date(\"expiresAt\")"),
             ("note", "src/store/driver_profile.rs", "documents"),
+            ("file", "src/ops/driver_files.rs", ".file"),
+        ],
+    ),
+    (
+        "src/domain/share.rs",
+        "CreateShare",
+        &[
+            ORGANIZATION,
+            ("name", "src/ops/shares.rs", "new.name"),
+            ("vehicle_ids", "src/ops/shares.rs", "new.vehicle_ids"),
+            ("ends_at", "src/ops/shares.rs", "new.ends_at"),
+            ("geofence_id", "src/ops/shares.rs", "new.geofence_id"),
         ],
     ),
     ("src/domain/driver.rs", "CreateDriver", &[ORGANIZATION, ("lock", "src/ops/drivers.rs", "lock, ..")]),

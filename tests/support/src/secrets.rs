@@ -6,9 +6,9 @@ use serde_json::Value;
 const MEMBERS: [&str; 5] = ["accessToken", "refreshToken", "token", "ticket", "secret"];
 /// The prefixes of our credentials: tokens of trackers, sessions, keys, tickets and every kind of link, secrets of webhooks; and
 /// JWTs.
-const PREFIXES: [&str; 14] = [
-    "wpt_", "wpr_", "wpk_", "wpw_", "wpm_", "wps_", "wpl_", "wpv_", "wpa_", "wpi_", "wpx_", "wpy_", "whsec_",
-    "eyJ",
+const PREFIXES: [&str; 15] = [
+    "wpt_", "wpr_", "wpk_", "wpw_", "wpm_", "wps_", "wpl_", "wpv_", "wpa_", "wpi_", "wpx_", "wpy_", "wpf_",
+    "whsec_", "eyJ",
 ];
 /// A shorter text is no credential.
 const SHORTEST: usize = 20;
