@@ -14,6 +14,7 @@ use crate::store::session::{self, HolderId};
 use crate::store::sql::{Tx, is_conflict};
 use crate::store::{account, audit, change_log, sign_in_attempt, system_user};
 use serde_json::json;
+use uuid::Uuid;
 
 /// The links that set a new password.
 const RESETS: [Purpose; 2] = [Purpose::ResetPassword, Purpose::ResetSystemPassword];
@@ -59,6 +60,32 @@ impl Auth {
         password: String,
         peer: &Peer,
     ) -> Result<SignedIn, AuthError> {
+        let (mut tx, holder, _) = self.accept(token, password, peer).await?;
+        let signed_in = self.open_session(&mut tx, holder, self.clock.now()).await?;
+        tx.commit().await?;
+        Ok(signed_in)
+    }
+
+    /// As [`accept_invite`](Self::accept_invite), but gives a token that signs them in once, for the page to go on with.
+    pub async fn accept_invite_by_link(
+        &self,
+        token: &str,
+        password: String,
+        peer: &Peer,
+    ) -> Result<String, AuthError> {
+        let (mut tx, _, account) = self.accept(token, password, peer).await?;
+        let link = link::issue(&mut tx, Purpose::SignIn, account, self.clock.now()).await?;
+        tx.commit().await?;
+        Ok(link)
+    }
+
+    /// What accepting writes, in a transaction to be committed; and who accepted.
+    async fn accept(
+        &self,
+        token: &str,
+        password: String,
+        peer: &Peer,
+    ) -> Result<(Tx, Holder, Uuid), AuthError> {
         self.require_good(token, Purpose::Invite).await?;
         let hash = self.hasher.hash(&peer.address, password).await?;
         let now = self.clock.now();
@@ -79,13 +106,16 @@ impl Auth {
         keep(&mut tx, &entry).await?;
         let key = SignInKind::Account.attempts_key(holder.email());
         sign_in_attempt::succeeded(&mut tx, &key, &peer.address, now.into()).await?;
-        let signed_in = self.open_session(&mut tx, holder, now).await?;
-        tx.commit().await?;
-        Ok(signed_in)
+        Ok((tx, holder, id))
     }
 
-    /// Sets a new password for a person or a system user and ends all their sessions and sockets.
-    pub async fn reset_password(&self, token: &str, password: String, peer: &Peer) -> Result<(), AuthError> {
+    /// Sets a new password for a person or a system user and ends all their sessions and sockets. Gives a person's account.
+    pub async fn reset_password(
+        &self,
+        token: &str,
+        password: String,
+        peer: &Peer,
+    ) -> Result<Option<Uuid>, AuthError> {
         let purpose = reset_kind(token, Purpose::ResetPassword);
         self.require_good(token, purpose).await?;
         let hash = self.hasher.hash(&peer.address, password).await?;
@@ -109,7 +139,7 @@ impl Auth {
         let entry = entry(AuditAction::ResetPassword, &found, peer.request_id.clone(), now);
         audit::insert(tx.on(), &entry).await?;
         self.commit_and_end(tx, move |sessions| sessions.end_of(id, End::Credential)).await?;
-        Ok(())
+        Ok(Some(id).filter(|_| matches!(holder, HolderId::Account(_))))
     }
 
     /// Makes a new address a person's own, by the link sent there, and ends all their sessions and sockets.

@@ -244,7 +244,8 @@ impl Auth {
         Ok(self.commit_and_end(tx, end).await?)
     }
 
-    /// Makes a token that signs an account in once, valid for a day: for the demo and the console.
+    /// Makes a token that signs an account in once, valid for a day: for the demo, the console, and the pages of links that have just
+    /// proved who somebody is.
     pub async fn sign_in_link(&self, account: Uuid) -> Result<String, AuthError> {
         let mut tx = self.db.begin().await?;
         let token = link::issue(&mut tx, Purpose::SignIn, account, self.clock.now()).await?;

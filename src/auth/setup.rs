@@ -1,5 +1,7 @@
 //! The first superAdmin: from the settings, or through a link that works once. Never a default password.
 
+use uuid::Uuid;
+
 use super::error::AuthError;
 use super::secret;
 use super::service::Auth;
@@ -55,7 +57,7 @@ impl Auth {
                 }
                 password_fault(password.reveal()).map_or(Ok(()), |fault| Err(SetupError::Password(fault)))?;
                 let made = self.make_super_admin(None, email, password.reveal().to_owned()).await?;
-                Ok(if made { FirstStart::Created } else { FirstStart::SetUp })
+                Ok(if made.is_some() { FirstStart::Created } else { FirstStart::SetUp })
             }
             (None, None) => Ok(FirstStart::Link(self.setup_link().await?)),
             _ => Err(SetupError::Half),
@@ -84,13 +86,13 @@ impl Auth {
         Ok(one_time_token::is_good(self.db.read(), &hash, Purpose::Setup, now).await?)
     }
 
-    /// Creates the first superAdmin and uses up the link; `false` if there is one already.
+    /// Creates the first superAdmin and uses up the link; `None` if there is one already.
     pub async fn redeem_setup_link(
         &self,
         token: &str,
         email: &str,
         password: String,
-    ) -> Result<bool, AuthError> {
+    ) -> Result<Option<Uuid>, AuthError> {
         self.make_super_admin(Some(token), email, password).await
     }
 
@@ -99,7 +101,7 @@ impl Auth {
         token: Option<&str>,
         email: &str,
         password: String,
-    ) -> Result<bool, AuthError> {
+    ) -> Result<Option<Uuid>, AuthError> {
         let password_hash = Some(self.hasher.hash("setup", password).await?);
         let now = self.clock.now().into();
         let mut tx = self.db.begin().await?;
@@ -109,10 +111,11 @@ impl Auth {
             used.ok_or(AuthError::InvalidToken)?;
         }
         if account::has_super_admin(tx.on()).await? {
-            return Ok(false);
+            return Ok(None);
         }
+        let id = clock::new_id();
         let admin = NewAccount {
-            id: clock::new_id(),
+            id,
             organization_id: None,
             email: email.trim().to_owned(),
             first_name: "Super".to_owned(),
@@ -124,7 +127,7 @@ impl Auth {
         };
         account::insert(tx.on(), &admin).await?;
         tx.commit().await?;
-        Ok(true)
+        Ok(Some(id))
     }
 }
 

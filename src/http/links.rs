@@ -5,7 +5,7 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, web};
 
 use super::answer::Answer;
-use super::pages::{form_fields, page};
+use super::pages::{form_fields, goes_on, is_own_page, page};
 use super::request::{PathToken, Shared};
 use crate::auth::AuthError;
 use crate::auth::link::{LinkStatus, Purpose, Redeemed};
@@ -189,7 +189,7 @@ pub async fn redeem_activate(
         }
         Ok(_) => {
             let text = "The address is confirmed. Whoever administers the organization gets an invitation, if \
-                 it was not sent before.";
+                 it was not sent before: its link asks for a password, and signs in.";
             Ok(done("Thank you", text))
         }
         Err(OpError::Auth(error)) => refused(error),
@@ -213,9 +213,10 @@ pub async fn redeem_invite(
         Ok(password) => password,
         Err(again) => return Ok(again),
     };
-    let redeemed = context.auth.accept_invite(&token, password, &request_context::peer()).await;
+    let redeemed = context.auth.accept_invite_by_link(&token, password, &request_context::peer()).await;
     context.live.number_changes();
     match redeemed {
+        Ok(link) if is_own_page(&request) => Ok(goes_on(&link)),
         Ok(_) => Ok(done("Welcome", "Your password is set. Sign in with it.")),
         Err(error) => refused(error),
     }
@@ -238,7 +239,8 @@ pub async fn redeem_reset(
         Err(again) => return Ok(again),
     };
     match context.auth.reset_password(&token, password, &request_context::peer()).await {
-        Ok(()) => Ok(done("Done", "The new password counts from now on.")),
+        Ok(Some(account)) if is_own_page(&request) => Ok(goes_on(&context.auth.sign_in_link(account).await?)),
+        Ok(_) => Ok(done("Done", "The new password counts from now on.")),
         Err(error) => refused(error),
     }
 }

@@ -17,15 +17,26 @@ use crate::auth::AuthError;
 use crate::domain::account::password_fault;
 use crate::domain::members::is_email;
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}\
-label{display:block;margin:1rem 0}input{display:block;width:100%;padding:.5rem;font:inherit}\
-button{padding:.5rem 1rem;font:inherit}.error{color:#a00}code{background:#eee;padding:0 .3em}";
+/// As the dispatcher's page looks (web/src/styles/tokens.css), in the system's light or dark.
+const STYLE: &str = "*{box-sizing:border-box}:root{color-scheme:light;--ground:#f4f5f3;--panel:#fff;--raised:#eceeeb;\
+--line:#d5d9d4;--ink:#1b211d;--quiet:#566058;--accent:#0b6e4f;--on:#fff;--focus:#1f5fd0;--bad:#b3261e}\
+@media(prefers-color-scheme:dark){:root{color-scheme:dark;--ground:#121614;--panel:#1a1f1c;--raised:#242b27;\
+--line:#343d37;--ink:#e8ece9;--quiet:#a3aea7;--accent:#5cc79d;--on:#06281b;--focus:#8ab4ff;--bad:#ff8a80}}\
+body{margin:0;background:var(--ground);color:var(--ink);font:.9375rem/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}\
+main{width:min(24rem,100% - 2rem);margin:10vh auto 2rem;padding:2rem;background:var(--panel);\
+border:1px solid var(--line);border-radius:6px}main:has(dl){width:min(44rem,100% - 2rem)}\
+h1{margin:.75rem 0;font-size:1.25rem}a{color:var(--accent)}label{display:block;margin:.75rem 0;color:var(--quiet)}\
+input,button{display:block;width:100%;min-height:44px;padding:.3rem .6rem;font:inherit;color:inherit;\
+background:var(--panel);border:1px solid var(--line);border-radius:6px}input{margin-top:.25rem;color:var(--ink)}\
+button{background:var(--accent);border-color:var(--accent);color:var(--on);cursor:pointer}\
+:focus-visible{outline:2px solid var(--focus);outline-offset:1px}.error{color:var(--bad)}\
+code{padding:0 .3em;background:var(--raised);border-radius:3px}";
 
 /// The content security policy of our own pages: their only style sheet is allowed by its hash.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = BASE64_STANDARD.encode(Sha256::digest(STYLE));
     format!(
-        "default-src 'none'; style-src 'sha256-{hash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        "default-src 'none'; img-src 'self'; style-src 'sha256-{hash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
 });
 
@@ -33,7 +44,8 @@ pub(super) fn page(mut answer: HttpResponseBuilder, title: &str, body: &str) -> 
     answer.insert_header((header::CONTENT_SECURITY_POLICY, POLICY.as_str()));
     answer.content_type("text/html; charset=utf-8").body(format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\
-         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style><h1>{title}</h1>{body}</html>"
+         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style>\
+         <main><img src=\"/favicon.svg\" alt=\"\" width=\"40\" height=\"40\"><h1>{title}</h1>{body}</main></html>"
     ))
 }
 
@@ -99,6 +111,17 @@ pub(super) async fn form_fields<const N: usize>(
     }))
 }
 
+/// Whether a form was sent by a page of this server. A form of another site changes nothing else, but it must not sign a browser in
+/// as somebody whom that site chose. Browsers say which it is; what says nothing is no browser of today.
+pub(super) fn is_own_page(request: &HttpRequest) -> bool {
+    request.headers().get("sec-fetch-site").is_none_or(|site| site == "same-origin")
+}
+
+/// Leads to the dispatcher's page, signed in by a token that works once.
+pub(super) fn goes_on(token: &str) -> HttpResponse {
+    HttpResponse::SeeOther().insert_header((header::LOCATION, format!("/#token={token}"))).finish()
+}
+
 /// Creates the first superAdmin.
 pub async fn redeem_setup(
     context: Shared,
@@ -114,12 +137,13 @@ pub async fn redeem_setup(
         return Ok(setup_page(HttpResponse::UnprocessableEntity(), &format!("The password {fault}.")));
     }
     match context.auth.redeem_setup_link(&token, &email, password).await {
-        Ok(true) => {
+        Ok(Some(account)) if is_own_page(&request) => Ok(goes_on(&context.auth.sign_in_link(account).await?)),
+        Ok(Some(_)) => {
             let body =
                 "<p>Done. <a href=\"/\">Sign in</a>, or read <a href=\"/docs\">how programs do</a>.</p>";
             Ok(page(HttpResponse::Created(), "Waypost is set up", body))
         }
-        Ok(false) => Err(Problem::new(Code::AlreadySetUp)),
+        Ok(None) => Err(Problem::new(Code::AlreadySetUp)),
         Err(AuthError::InvalidToken) => Ok(setup_is_over()),
         Err(error) => Err(error.into()),
     }

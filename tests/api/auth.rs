@@ -169,7 +169,8 @@ fn without_settings_a_setup_link_makes_the_first_super_admin_once() {
         };
         send("email=nonsense&password=long-enough-password").await.ok(422);
         send("email=a%40b.de&password=short").await.ok(422);
-        send("email=a%40b.de&password=long+enough+password").await.ok(201);
+        let made = send("email=a%40b.de&password=long+enough+password").await;
+        assert!(made.status == 303 && made.header("location").unwrap().starts_with("/#token=wpl_"));
         send("email=c%40d.de&password=long+enough+password").await.ok(404);
         app.get(&path, "").await.ok(404);
         let login = json!({ "email": "a@b.de", "password": "long enough password" });

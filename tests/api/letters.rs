@@ -234,10 +234,24 @@ fn the_pages_behind_links_have_a_button_and_use_nothing_up_by_being_looked_at() 
                 said.ok(422);
                 assert!(String::from_utf8(said.bytes).unwrap().contains("12 to 128 characters"));
             }
-            app.send("POST", &page, &form, "password=long+enough+password").await.ok(200);
+            let said = app.send("POST", &page, &form, "password=long+enough+password").await;
+            if has_password {
+                let token = said.header("location").unwrap().strip_prefix("/#token=").unwrap().to_owned();
+                let signed_in =
+                    app.post(&format!("/v1/auth/sign-in-link/{token}"), "", json!(null)).await.ok(200);
+                assert_eq!((said.status, &signed_in["email"]), (303, &json!(email)));
+            } else {
+                said.ok(200);
+            }
             app.send("POST", &page, &form, "password=long+enough+password").await.ok(again);
             app.get(&page, "").await.ok(again);
         }
+        // A form of another site does its work, and signs nobody in.
+        app.post("/v1/auth/forgot-password", "", json!({ "email": "ada@example.org" })).await.ok(202);
+        let page = app.link("ada@example.org", 2).await;
+        let foreign = [form[0], ("sec-fetch-site", "cross-site")];
+        let said = app.send("POST", &page, &foreign, "password=long+enough+password").await;
+        assert_eq!((said.status, said.header("location")), (200, None));
         for page in ["/verify/wpv_x", "/invite/wpi_x", "/reset/wpx_x"] {
             assert!(app.get(page, "").await.header("content-type").unwrap().starts_with("text/html"));
             app.get(page, "").await.ok(404);
