@@ -58,8 +58,8 @@ export default defineConfig({
     // A script or a picture inside a page would be refused by the page's own policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // The dispatcher's page, and the description of the API to read and try.
-    rolldownOptions: { input: ["index.html", "docs.html"] },
+    // The dispatcher's page, the description of the API to read and try, and the page behind a link to vehicles.
+    rolldownOptions: { input: ["index.html", "docs.html", "share.html"] },
   },
   plugins: [land, finerLand, compressed()],
 });

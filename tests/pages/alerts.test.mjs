@@ -64,3 +64,57 @@ test("a stay that is too long asks two dispatchers, one of whom has seen it, unt
     assert.deepEqual(page.foreign, []);
   }
 });
+
+/** Counts what a page rings and notifies, in place of the system's own; `page.calls` has what it did. */
+async function listenIn(page) {
+  await page.addInitScript(() => {
+    window.calls = { notes: 0, notified: [] };
+    class Tone {
+      frequency = {};
+      gain = { setValueAtTime() {}, exponentialRampToValueAtTime() {} };
+      connect(next) { return next; }
+      start() { window.calls.notes += 1; }
+      stop() {}
+    }
+    window.AudioContext = class {
+      currentTime = 0;
+      destination = {};
+      resume() { return Promise.resolve(); }
+      createOscillator() { return new Tone(); }
+      createGain() { return new Tone(); }
+    };
+    window.Notification = class {
+      static permission = "granted";
+      static requestPermission = async () => "granted";
+      constructor(title, { body }) { window.calls.notified.push(`${title}: ${body}`); }
+    };
+  });
+  return () => page.evaluate(() => window.calls);
+}
+
+test("a new alert rings and notifies where somebody chose so, and nowhere else", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const bus = await fleet.vehicle("Bus 8", { tracking: { maxSpeedKmh: null, overspeedKmh: 50 } });
+  const [one, other] = [await stage.page(), await stage.page()];
+  const [calls, others] = [await listenIn(one), await listenIn(other)];
+  await signIn(one, fleet);
+  await signIn(other, fleet);
+  await one.getByRole("link", { name: "Ada" }).click();
+  await one.getByRole("checkbox", { name: "Rings" }).check();
+  await one.getByRole("checkbox", { name: "Is a notification of the system" }).check();
+  assert.deepEqual(await calls(), { notes: 2, notified: [] }, "what it sounds like");
+  await one.reload();
+  await isLive(one);
+  assert.ok(await one.getByRole("checkbox", { name: "Rings" }).isChecked(), "it is kept");
+
+  const report = (seconds) => bus.report([{ latitude: 59.33 + seconds * 0.0003, longitude: 18.06, speedKmh: 110, recordedAt: new Date(Date.now() - 300_000 + seconds * 1000).toISOString() }]);
+  for (let seconds = 0; seconds <= 120; seconds += 10) await report(seconds);
+  await eventually(async () => assert.match(await other.title(), /^\(1\)/));
+  await eventually(async () => assert.deepEqual(await calls(), { notes: 2, notified: ["Speeding: Bus 8"] }));
+  assert.deepEqual(await others(), { notes: 0, notified: [] });
+  await one.reload();
+  await isLive(one);
+  await eventually(async () => assert.match(await one.title(), /^\(1\)/));
+  assert.deepEqual(await calls(), { notes: 0, notified: [] }, "what is known already calls nobody");
+  assert.deepEqual(one.faults, []);
+});

@@ -13,6 +13,9 @@ for (const colorScheme of ["light", "dark"]) {
     await page.goto("/");
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     assert.deepEqual(await findings(page), [], "sign-in");
+    await page.getByRole("link", { name: "Create an organization" }).click();
+    await page.getByRole("form").waitFor();
+    assert.deepEqual(await findings(page), [], "sign-up");
     await signIn(page, shown.fleet);
     for (const [name, address, heading] of [...views(shown.fleet), ...webhookViews(shown.hooks)]) {
       await visit(page, address);
@@ -36,6 +39,22 @@ for (const colorScheme of ["light", "dark"]) {
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("alert").getByText("Not saved").waitFor();
     assert.deepEqual(await findings(page), [], "a form with what is wrong");
+    for (const [address, control] of [[`#/shares/new?vehicle=${shown.fleet.buses[1].id}`, "combobox"], ["#/me", "checkbox"]]) {
+      await visit(page, address);
+      await page.getByRole(control).first().waitFor();
+      assert.deepEqual(await findings(page), [], address);
+    }
+    await visit(page, "#/replay");
+    await page.getByRole("combobox", { name: "Vehicle" }).click();
+    await page.getByRole("listbox").getByRole("option").first().waitFor();
+    assert.deepEqual(await findings(page), [], "one is found");
+    const endsAt = new Date(Date.now() + 3_600_000).toISOString();
+    const share = await shown.fleet.admin.post("/v1/shares", { vehicleIds: [shown.fleet.buses[1].id], endsAt });
+    const guest = await stage.page({ colorScheme });
+    await guest.goto(`/s/${share.token}`);
+    await guest.getByRole("listitem").waitFor();
+    await guest.locator("[data-map=loading]").waitFor({ state: "detached" });
+    assert.deepEqual(await findings(guest), [], "a link to vehicles");
     await visit(page, "#/trackers");
     await page.getByRole("button", { name: "Add 356307042441013" }).click();
     await page.getByRole("dialog").waitFor();

@@ -39,7 +39,7 @@ test("a device that reports shows by itself, and becomes a tracker of a vehicle 
   await row.getByText("3 positions kept, from").waitFor();
   await row.getByRole("button", { name: "Add 356307042441013" }).click();
   const dialog = page.getByRole("dialog", { name: "Make 356307042441013 a tracker" });
-  assert.equal(await dialog.getByLabel("In vehicle").inputValue(), bus.id, "one that has no tracker is proposed");
+  assert.equal(await dialog.getByLabel("In vehicle").inputValue(), bus.name, "one that has no tracker is proposed");
   await dialog.getByRole("button", { name: "Make it a tracker" }).click();
   await news(page).getByText("356307042441013 is a tracker of Bus 7 now.").waitFor();
   await page.getByRole("row", { name: /356307042441013.*Bus 7.*Active/ }).waitFor();
@@ -56,7 +56,7 @@ test("a device gets a new vehicle, and what is refused of that stands at its fie
   await news(page).getByRole("button", { name: "Add jane/phone" }).click();
   const dialog = page.getByRole("dialog");
   const name = dialog.getByLabel("The new vehicle's name");
-  assert.deepEqual([await dialog.getByLabel("In vehicle").inputValue(), await name.inputValue()], ["", "jane/phone"]);
+  assert.deepEqual([await dialog.getByLabel("In vehicle").inputValue(), await name.inputValue()], ["A new vehicle", "jane/phone"]);
   await name.fill("x".repeat(500));
   await dialog.getByRole("button", { name: "Make it a tracker" }).click();
   await name.and(page.locator("[aria-invalid=true]:focus")).waitFor();

@@ -22,6 +22,17 @@ export const strings = {
     linkSpent: "This link was used or is too old. Sign in, or start the demo again for a new link.",
     signOut: "Sign out",
   },
+  signUp: {
+    link: "Create an organization",
+    title: "Create an organization",
+    text: "Vehicles, fences and people belong to an organization. You administer it, and invite the others.",
+    name: "Name of the organization",
+    email: "Your e-mail",
+    action: "Create",
+    done: "A letter is on its way",
+    doneText: (email: string) => `Open the link in the letter to ${email}: it activates the organization. A second letter has the link with which you choose a password; then you are in.`,
+    back: "Back to sign in",
+  },
   problem: {
     status: (status: number) => `The server answered ${status}.`,
     unreachable: "The server cannot be reached.",

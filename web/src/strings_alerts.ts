@@ -26,6 +26,10 @@ export const alertWords = {
   seenLabel: (what: string) => `Seen: ${what}`,
   seenBy: (name: string) => `seen by ${name}`,
   operator: "an operator",
+  here: "A new alert, in this browser",
+  sound: "Rings",
+  notification: "Is a notification of the system",
+  notAllowed: "This browser does not let the page notify: it asks for https, and for your permission.",
   snooze: "Later",
   snoozeLabel: (what: string) => `Ask again in an hour: ${what}`,
 } as const;

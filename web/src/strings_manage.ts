@@ -25,6 +25,7 @@ export const manage = {
     noMatch: "Nothing matches the search",
     noMatchNext: "Try a part of the name.",
     pick: "Search to add",
+    find: "Search by name",
     pickOne: (name: string) => `Add ${name}`,
     unpick: (name: string) => `Remove ${name}`,
     picked: (label: string) => `${label}: chosen`,
@@ -35,6 +36,7 @@ export const manage = {
     leaveText: "What was changed here is not saved yet.",
     leaveAction: "Leave",
   },
+  shares: { title: "Shared links", new: "New shared link", share: "Share" },
   fences: {
     title: "Fences",
     count: (number: number) => count(number, "fence"),

@@ -22,6 +22,7 @@ export const pending = {
   addText: "Anybody can claim a name: add what you know. The vehicle gets the positions that are kept, within seconds.",
   vehicle: "In vehicle",
   newVehicle: "A new vehicle",
+  hasTracker: "has a tracker",
   vehicleName: "The new vehicle's name",
   addAction: "Make it a tracker",
   added: (name: string, vehicle: string) => `${name} is a tracker of ${vehicle} now.`,

@@ -34,6 +34,7 @@ const environment = () => ({ PATH: process.env.PATH, HOME: process.env.HOME, RUS
 export class Server {
   #child;
   #flags;
+  #hasAdmin = true;
   log = "";
 
   /** Starts `waypost serve` with further flags: `await Server.start("--web-dir", "web/dist")`. */
@@ -43,6 +44,17 @@ export class Server {
     server.directory = directory;
     server.dataDirectory = join(directory, "data");
     server.#flags = ["serve", "--data-dir", server.dataDirectory, "--rate-limit", "off", "--rate-limit-sign-in", "off", ...pageFlags(), ...flags];
+    await server.#run("127.0.0.1:0");
+    return server;
+  }
+
+  /** Starts `waypost serve` as a newcomer does, without an administrator; `setupPath` leads to where one is made. */
+  static async fresh() {
+    const server = new Server();
+    server.#hasAdmin = false;
+    server.directory = await mkdtemp(join(tmpdir(), "waypost-pages-"));
+    server.dataDirectory = join(server.directory, "data");
+    server.#flags = ["serve", "--data-dir", server.dataDirectory, ...pageFlags()];
     await server.#run("127.0.0.1:0");
     return server;
   }
@@ -58,18 +70,19 @@ export class Server {
   }
 
   async #run(listen) {
-    const env = { ...environment(), WAYPOST_ADMIN_EMAIL: ADMIN, WAYPOST_ADMIN_PASSWORD: PASSWORD };
+    const admin = this.#hasAdmin ? { WAYPOST_ADMIN_EMAIL: ADMIN, WAYPOST_ADMIN_PASSWORD: PASSWORD } : {};
+    const env = { ...environment(), ...admin };
     const child = spawn(binary(), [...this.#flags, "--listen", listen], { cwd: this.directory, env, stdio: ["ignore", "pipe", "pipe"] });
     this.#child = child;
     child.stderr.on("data", (text) => { this.log += text; });
     const ended = once(child, "exit").then(([code]) => { throw new Error(`the server ended with ${code}:\n${this.log}`); });
     const ready = new Promise((found) => {
       createInterface(child.stdout).on("line", (line) => {
+        this.setupPath ??= /\/setup\/\S+/.exec(line)?.[0];
         const url = /(?:listens on|open) (http:\/\/[^\s/]+)(\/#token=\S+)?/.exec(line);
-        if (!url) return;
-        this.url = url[1];
-        if (url[2]) this.signInLink = url[1] + url[2];
-        found();
+        if (url) this.url = url[1];
+        if (url?.[2]) this.signInLink = url[1] + url[2];
+        if (this.url && (this.#hasAdmin || this.setupPath)) found();
       });
     });
     await Promise.race([ready, ended]);

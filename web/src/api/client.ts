@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 
 import { strings } from "../strings";
-import { type Answer, type Asked, type PathOf, prepare } from "./http";
+import { type Answer, type Asked, type PathOf, type Prepared, prepare, prepareFile } from "./http";
 import { isSignedOut } from "./problem";
 import { isAway, lose } from "./reach";
 import { end, sendSignedIn } from "./session";
@@ -15,10 +15,13 @@ const underway = signal(0);
 /** Whether something was asked that is not answered yet. */
 export const isAsking = computed(() => underway.value > 0);
 
-async function ask<P extends keyof paths, M extends Method>(method: M, path: P, asked: Asked<P, M>): Promise<Answer<P, M>> {
+const ask = <P extends keyof paths, M extends Method>(method: M, path: P, asked: Asked<P, M>): Promise<Answer<P, M>> =>
+  sent(prepare(method, path, asked));
+
+async function sent<T>(request: Prepared, read?: (answer: Response) => Promise<T>): Promise<T> {
   underway.value = underway.peek() + 1;
   try {
-    return await sendSignedIn<Answer<P, M>>(prepare(method, path, asked));
+    return await sendSignedIn<T>(request, read);
   } catch (problem) {
     if (isSignedOut(problem)) end(strings.signIn.ended);
     if (isAway(problem)) lose();
@@ -34,6 +37,10 @@ export const api = {
   post: <P extends PathOf<"post">>(path: P, asked: Asked<P, "post"> = {}) => ask("post", path, asked),
   put: <P extends PathOf<"put">>(path: P, asked: Asked<P, "put"> = {}) => ask("put", path, asked),
   delete: <P extends PathOf<"delete">>(path: P, asked: Asked<P, "delete"> = {}) => ask("delete", path, asked),
+  /** A PUT whose body is a file. */
+  upload: <P extends PathOf<"put">>(path: P, asked: Asked<P, "put">, file: Blob) => sent<Answer<P, "put">>(prepareFile(path, asked, file)),
+  /** A GET that answers a file. */
+  download: <P extends PathOf<"get">>(path: P, asked: Asked<P, "get">) => sent(prepare("get", path, asked), (answer) => answer.blob()),
 };
 
 type Page<T> = { readonly data: readonly T[]; readonly pagination: { readonly totalPages: number } };

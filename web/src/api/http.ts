@@ -54,7 +54,7 @@ export interface Prepared {
   readonly address: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
+  readonly body: string | Blob | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -76,33 +76,45 @@ export function prepare<P extends keyof paths, M extends Method>(method: M, path
   };
 }
 
+/** A request whose body is a file as it is. */
+export function prepareFile<P extends PathOf<"put">>(path: P, asked: Asked<P, "put">, file: Blob): Prepared {
+  const prepared = prepare("put", path, asked);
+  return { ...prepared, body: file, headers: { ...prepared.headers, "Content-Type": file.type || "application/octet-stream" } };
+}
+
 /** A server that is too busy for a moment (503) is asked again after so long. Milliseconds. */
 const PAUSES_MS = [400, 1200];
 
 /** Whether a request may be sent again, whatever became of it. */
 const isRepeatable = ({ method, headers }: Prepared) => method === "GET" || "Idempotency-Key" in headers;
 
-/** Sends a request as whoever the token names. */
-export async function send<T>(request: Prepared, token: string | undefined): Promise<T> {
+/** Sends a request as whoever the token names; `read` makes of a good answer what it is. */
+export async function send<T>(request: Prepared, token: string | undefined, read: Read<T> = json): Promise<T> {
   for (const pause of isRepeatable(request) ? PAUSES_MS : []) {
     try {
-      return await sendOnce<T>(request, token);
+      return await sendOnce(request, token, read);
     } catch (problem) {
       if (!(problem instanceof Problem) || problem.status !== 503) throw problem;
     }
     await new Promise((again) => setTimeout(again, pause));
   }
-  return sendOnce<T>(request, token);
+  return sendOnce(request, token, read);
 }
 
-async function sendOnce<T>(request: Prepared, token: string | undefined): Promise<T> {
+type Read<T> = (answer: Response) => Promise<T>;
+
+const json = async <T>(answer: Response): Promise<T> => {
+  const text = await answer.text();
+  return (text ? parsed(text) : undefined) as T;
+};
+
+async function sendOnce<T>(request: Prepared, token: string | undefined, read: Read<T>): Promise<T> {
   const init: RequestInit = { method: request.method, headers: token ? { ...request.headers, Authorization: `Bearer ${token}` } : request.headers };
   if (request.body !== undefined) init.body = request.body;
   if (request.signal) init.signal = request.signal;
   const answer = await fetch(request.address, init);
-  const text = await answer.text();
-  if (!answer.ok) throw new Problem(answer.status, parsed(text));
-  return (text ? parsed(text) : undefined) as T;
+  if (!answer.ok) throw new Problem(answer.status, parsed(await answer.text()));
+  return read(answer);
 }
 
 /** A proxy in between may answer with a page of its own. */

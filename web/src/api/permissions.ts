@@ -14,6 +14,7 @@ const ROLES = {
   assignDrivers: [...leaders, "dispatcher"],
   writeGeofences: [...leaders, "dispatcher"],
   handleAlerts: [...leaders, "dispatcher"],
+  share: [...leaders, "dispatcher"],
   listUsers: [...leaders, "dispatcher"],
   writeUsers: leaders,
   updateOrganization: leaders,

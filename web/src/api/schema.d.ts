@@ -64,6 +64,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/s/{token}/vehicles": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What a link shows now; the token is the right to it
+         * @description `/s/{token}` is the page for people, which asks this every few seconds.
+         *
+         *     Anybody may call it.
+         */
+        readonly get: operations["list_shown_vehicles"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/alerts": {
         readonly parameters: {
             readonly query?: never;
@@ -570,6 +592,38 @@ export interface paths {
          *     Takes an access token.
          */
         readonly delete: operations["delete_driver"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/drivers/{id}/documents/{documentId}/file": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Download the file of a driver's document
+         * @description Takes an access token.
+         */
+        readonly get: operations["get_document_file"];
+        /**
+         * Upload the file of a driver's document, in place of one that there was: a PDF, JPEG or PNG of up to 10 MiB, told by its content
+         * @description It belongs to the organization's own profile of the driver, as the document does, and goes with it. The files of an organization have 1 GiB together at most.
+         *
+         *     Takes an access token.
+         */
+        readonly put: operations["put_document_file"];
+        readonly post?: never;
+        /**
+         * Remove the file of a driver's document
+         * @description The document stays.
+         *
+         *     Takes an access token.
+         */
+        readonly delete: operations["delete_document_file"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1266,6 +1320,56 @@ export interface paths {
          */
         readonly post: operations["create_positions"];
         readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/shares": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List links that show vehicles without an account, without their tokens
+         * @description Those that ended stay in the list for 30 days.
+         *
+         *     Takes an access token.
+         */
+        readonly get: operations["list_shares"];
+        readonly put?: never;
+        /**
+         * Make a link that shows where up to 20 vehicles are to whoever has it, without an account
+         * @description Its token is shown once. It shows their names, places, whether they move and when they were last heard of, until its time is over (at most 90 days) or until each has entered the geofence, if there is one. An organization has 200 at most whose time is not over.
+         *
+         *     Takes an access token.
+         */
+        readonly post: operations["create_share"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/shares/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Revoke a link
+         * @description Whoever has it sees nothing more, and is told that it is unknown.
+         *
+         *     Takes an access token.
+         */
+        readonly delete: operations["delete_share"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -2651,7 +2755,7 @@ export interface components {
          * @description What it was done to.
          * @enum {string}
          */
-        readonly AuditResource: "organization" | "vehicle" | "tracker" | "geofence" | "driver" | "user" | "systemUser" | "apiKey" | "webhook" | "alert" | "fuelEvent" | "pendingTracker";
+        readonly AuditResource: "organization" | "vehicle" | "tracker" | "geofence" | "driver" | "user" | "systemUser" | "apiKey" | "webhook" | "alert" | "fuelEvent" | "share" | "pendingTracker";
         /** @description A box from the last reading before to the first after. */
         readonly BoxAnnotation: {
             /** @description Of the area. */
@@ -3002,6 +3106,17 @@ export interface components {
             /** @description At most 500, in their order. */
             readonly items: readonly components["schemas"]["PositionIn"][];
         };
+        /** @description A new link. */
+        readonly CreateShareBody: {
+            /** @description From then on it shows nothing; at most 90 days ahead. */
+            readonly endsAt: components["schemas"]["Timestamp"];
+            readonly geofenceId?: components["schemas"]["GeofenceId"] | null;
+            /** @description What it is for, 1 to 120 characters. Whoever opens the link does not see it. */
+            readonly name?: string | null;
+            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
+            /** @description The vehicles that it shows, each once. */
+            readonly vehicleIds: readonly components["schemas"]["VehicleId"][];
+        };
         /** @description A new system user. */
         readonly CreateSystemUserBody: {
             /**
@@ -3217,6 +3332,7 @@ export interface components {
         /** @description A document of a driver. */
         readonly Document: {
             readonly expiresAt?: components["schemas"]["Day"] | null;
+            readonly file?: components["schemas"]["DocumentFile"] | null;
             /**
              * Format: uuid
              * @description Which. The server gives it; sent back, the document stays the same one.
@@ -3230,9 +3346,34 @@ export interface components {
             /** @description What it is. */
             readonly type: components["schemas"]["DocumentType"];
         };
+        /** @description The file of a document. */
+        readonly DocumentFile: {
+            /**
+             * Format: int64
+             * @description Its size.
+             */
+            readonly bytes: number;
+            /** @description What it is, by its content. */
+            readonly mediaType: components["schemas"]["FileType"];
+            /** @description When it was uploaded. */
+            readonly uploadedAt: components["schemas"]["Timestamp"];
+        };
+        /** @description The file of a document. */
+        readonly DocumentFileIn: {
+            /**
+             * Format: int64
+             * @description Its size.
+             */
+            readonly bytes: number;
+            /** @description What it is, by its content. */
+            readonly mediaType: components["schemas"]["FileType"];
+            /** @description When it was uploaded. */
+            readonly uploadedAt: components["schemas"]["Timestamp"];
+        };
         /** @description A document of a driver. */
         readonly DocumentIn: {
             readonly expiresAt?: components["schemas"]["Day"] | null;
+            readonly file?: components["schemas"]["DocumentFileIn"] | null;
             /**
              * Format: uuid
              * @description Which. The server gives it; sent back, the document stays the same one.
@@ -3536,6 +3677,16 @@ export interface components {
             /** @description Where: a JSON pointer into the body, or `?name` for a query parameter. */
             readonly pointer: string;
         };
+        /**
+         * Format: binary
+         * @description The bytes of a file.
+         */
+        readonly FileContent: string;
+        /**
+         * @description What a file is.
+         * @enum {string}
+         */
+        readonly FileType: "application/pdf" | "image/jpeg" | "image/png";
         /** @description The first orgAdmin of an organization. */
         readonly FirstAdminIn: {
             /**
@@ -4603,6 +4754,13 @@ export interface components {
             readonly pagination: components["schemas"]["PagePagination"];
         };
         /** @description A page of a list. */
+        readonly PageOf_Share: {
+            /** @description Its items. */
+            readonly data: readonly components["schemas"]["Share"][];
+            /** @description Where it stands. */
+            readonly pagination: components["schemas"]["PagePagination"];
+        };
+        /** @description A page of a list. */
         readonly PageOf_SystemUser: {
             /** @description Its items. */
             readonly data: readonly components["schemas"]["SystemUser"][];
@@ -5278,6 +5436,71 @@ export interface components {
             /** @description The outer ring, at least three distinct points. */
             readonly vertices: readonly components["schemas"]["PlaceIn"][];
         };
+        /** @description A link that shows where some vehicles are, without its token. */
+        readonly Share: {
+            /** @description When it was made. */
+            readonly createdAt: components["schemas"]["Timestamp"];
+            /**
+             * Format: uuid
+             * @description Who made it.
+             */
+            readonly createdBy: string;
+            /** @description From then on it shows nothing. */
+            readonly endsAt: components["schemas"]["Timestamp"];
+            readonly geofenceId?: components["schemas"]["GeofenceId"] | null;
+            /**
+             * Format: uuid
+             * @description Which.
+             */
+            readonly id: string;
+            /** @description What it is for. */
+            readonly name?: string | null;
+            /** @description Whether it shows anything: its time is not over, and one of its vehicles has not arrived. */
+            readonly open: boolean;
+            /** @description Whose. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description The vehicles that it shows. */
+            readonly vehicles: readonly components["schemas"]["SharedVehicle"][];
+        };
+        /** @description A new link with its token. */
+        readonly ShareWithToken: {
+            /** @description When it was made. */
+            readonly createdAt: components["schemas"]["Timestamp"];
+            /**
+             * Format: uuid
+             * @description Who made it.
+             */
+            readonly createdBy: string;
+            /** @description From then on it shows nothing. */
+            readonly endsAt: components["schemas"]["Timestamp"];
+            readonly geofenceId?: components["schemas"]["GeofenceId"] | null;
+            /**
+             * Format: uuid
+             * @description Which.
+             */
+            readonly id: string;
+            /** @description What it is for. */
+            readonly name?: string | null;
+            /** @description Whether it shows anything: its time is not over, and one of its vehicles has not arrived. */
+            readonly open: boolean;
+            /** @description Whose. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description The credential, shown this once: whoever has it sees the vehicles at `/s/{token}`. */
+            readonly token: string;
+            /**
+             * Format: uri
+             * @description The address to hand on; absent where the setting `publicUrl` does not say how people reach the server.
+             */
+            readonly url?: string | null;
+            /** @description The vehicles that it shows. */
+            readonly vehicles: readonly components["schemas"]["SharedVehicle"][];
+        };
+        /** @description A vehicle of a link. */
+        readonly SharedVehicle: {
+            readonly arrivedAt?: components["schemas"]["Timestamp"] | null;
+            /** @description Which. Deleted ones are left out. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
+        };
         /** @description A change of master data, and what was changed as it is now. */
         readonly ShownChange: {
             /** @description When. */
@@ -5302,6 +5525,24 @@ export interface components {
              * @description Its place in the log, in which events are numbered too.
              */
             readonly sequence: number;
+        };
+        /** @description A vehicle as a link shows it, and nothing else of it. */
+        readonly ShownVehicle: {
+            readonly lastHeardAt?: components["schemas"]["Timestamp"] | null;
+            /** @description Whether it moves. */
+            readonly motion: components["schemas"]["Motion"];
+            /** @description Its name. */
+            readonly name: string;
+            readonly position?: components["schemas"]["Place"] | null;
+        };
+        /** @description What a link shows. */
+        readonly ShownVehicles: {
+            /** @description The instant of the answer. */
+            readonly asOf: components["schemas"]["Timestamp"];
+            /** @description Until when the link shows anything. */
+            readonly endsAt: components["schemas"]["Timestamp"];
+            /** @description The vehicles, by name; those that have arrived and those that were deleted are left out. */
+            readonly vehicles: readonly components["schemas"]["ShownVehicle"][];
         };
         /** @description The result of a sign-in. */
         readonly SignedIn: components["schemas"]["SignedInPersonPrincipal"] | components["schemas"]["SignedInSystemPrincipal"];
@@ -6610,6 +6851,15 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `fileLimitReached`: The organization's files are too large together. The files of an organization's documents have 1 GiB together at most. Remove some that are no longer needed first. */
+        readonly FileLimitReached: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `idempotencyKeyInUse`: The first request is under way. A request with this Idempotency-Key is being handled. Repeat it after Retry-After seconds: it then gets the first one's answer. */
         readonly IdempotencyKeyInUse: {
             headers: {
@@ -6700,7 +6950,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `payloadTooLarge`: The body is too large. The body, as it comes or unpacked, is larger than the route accepts: 64 KiB, positions 256 KiB, a report at /in 4 MiB, a geofence 4 MiB, an import 16 MiB; or it has more than 100,000 values. */
+        /** @description `payloadTooLarge`: The body is too large. The body, as it comes or unpacked, is larger than the route accepts: 64 KiB, positions 256 KiB, a report at /in 4 MiB, a geofence 4 MiB, a file of a document 10 MiB, an import 16 MiB; or it has more than 100,000 values. */
         readonly PayloadTooLarge: {
             headers: {
                 readonly [name: string]: unknown;
@@ -6729,6 +6979,15 @@ export interface components {
         };
         /** @description `requestTimeout`: The body came too slowly. A body must come at 4 KiB a second or more, on average, after a grace of ten seconds, and be whole within a minute. Send it again, over a better line or in smaller parts. */
         readonly RequestTimeout: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `shareOver`: The link shows nothing any more. The time of a link to vehicles is over, they have arrived, or its organization is not active. Ask whoever sent it for a new one. */
+        readonly ShareOver: {
             headers: {
                 readonly [name: string]: unknown;
             };
@@ -6765,7 +7024,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `unsupportedMediaType`: The body's media type is not supported. Send application/json (geofences: application/geo+json too), plain or with Content-Encoding gzip; geofences and imports take br and zstd too. */
+        /** @description `unsupportedMediaType`: The body's media type is not supported. Send application/json (geofences: application/geo+json too), plain or with Content-Encoding gzip; geofences and imports take br and zstd too. The file of a document is a PDF, JPEG or PNG, told by its content. */
         readonly UnsupportedMediaType: {
             headers: {
                 readonly [name: string]: unknown;
@@ -6852,6 +7111,7 @@ export type CreateDriverBody = components['schemas']['CreateDriverBody'];
 export type CreateGeofenceBody = components['schemas']['CreateGeofenceBody'];
 export type CreateOrganizationBody = components['schemas']['CreateOrganizationBody'];
 export type CreatePositionsBody = components['schemas']['CreatePositionsBody'];
+export type CreateShareBody = components['schemas']['CreateShareBody'];
 export type CreateSystemUserBody = components['schemas']['CreateSystemUserBody'];
 export type CreateTrackerBody = components['schemas']['CreateTrackerBody'];
 export type CreateUserBody = components['schemas']['CreateUserBody'];
@@ -6864,6 +7124,8 @@ export type Dataset = components['schemas']['Dataset'];
 export type Day = components['schemas']['Day'];
 export type DisabledReason = components['schemas']['DisabledReason'];
 export type Document = components['schemas']['Document'];
+export type DocumentFile = components['schemas']['DocumentFile'];
+export type DocumentFileIn = components['schemas']['DocumentFileIn'];
 export type DocumentIn = components['schemas']['DocumentIn'];
 export type DocumentType = components['schemas']['DocumentType'];
 export type DriverId = components['schemas']['DriverId'];
@@ -6887,6 +7149,8 @@ export type EventKind = components['schemas']['EventKind'];
 export type EventStatus = components['schemas']['EventStatus'];
 export type FeatureCollectionIn = components['schemas']['FeatureCollectionIn'];
 export type FieldError = components['schemas']['FieldError'];
+export type FileContent = components['schemas']['FileContent'];
+export type FileType = components['schemas']['FileType'];
 export type FirstAdminIn = components['schemas']['FirstAdminIn'];
 export type ForgotPasswordBody = components['schemas']['ForgotPasswordBody'];
 export type FuelChart = components['schemas']['FuelChart'];
@@ -6953,6 +7217,7 @@ export type PageOfGeofenceOut = components['schemas']['PageOf_GeofenceOut'];
 export type PageOfOrganization = components['schemas']['PageOf_Organization'];
 export type PageOfOwnDriver = components['schemas']['PageOf_OwnDriver'];
 export type PageOfPendingTracker = components['schemas']['PageOf_PendingTracker'];
+export type PageOfShare = components['schemas']['PageOf_Share'];
 export type PageOfSystemUser = components['schemas']['PageOf_SystemUser'];
 export type PageOfTracker = components['schemas']['PageOf_Tracker'];
 export type PageOfUser = components['schemas']['PageOf_User'];
@@ -7003,7 +7268,12 @@ export type ShapeSpecMultiPolygon = components['schemas']['ShapeSpecMultiPolygon
 export type ShapeSpecMultiPolygonIn = components['schemas']['ShapeSpecMultiPolygonIn'];
 export type ShapeSpecPolygon = components['schemas']['ShapeSpecPolygon'];
 export type ShapeSpecPolygonIn = components['schemas']['ShapeSpecPolygonIn'];
+export type Share = components['schemas']['Share'];
+export type ShareWithToken = components['schemas']['ShareWithToken'];
+export type SharedVehicle = components['schemas']['SharedVehicle'];
 export type ShownChange = components['schemas']['ShownChange'];
+export type ShownVehicle = components['schemas']['ShownVehicle'];
+export type ShownVehicles = components['schemas']['ShownVehicles'];
 export type SignedIn = components['schemas']['SignedIn'];
 export type SignedInPersonPrincipal = components['schemas']['SignedInPersonPrincipal'];
 export type SignedInSystemPrincipal = components['schemas']['SignedInSystemPrincipal'];
@@ -7076,6 +7346,7 @@ export type ResponseAssignedByCard = components['responses']['AssignedByCard'];
 export type ResponseBusy = components['responses']['Busy'];
 export type ResponseCursorExpired = components['responses']['CursorExpired'];
 export type ResponseEmailTaken = components['responses']['EmailTaken'];
+export type ResponseFileLimitReached = components['responses']['FileLimitReached'];
 export type ResponseIdempotencyKeyInUse = components['responses']['IdempotencyKeyInUse'];
 export type ResponseIdempotencyKeyReused = components['responses']['IdempotencyKeyReused'];
 export type ResponseInvalidCredentials = components['responses']['InvalidCredentials'];
@@ -7090,6 +7361,7 @@ export type ResponsePayloadTooLarge = components['responses']['PayloadTooLarge']
 export type ResponsePreconditionFailed = components['responses']['PreconditionFailed'];
 export type ResponseRefused = components['responses']['Refused'];
 export type ResponseRequestTimeout = components['responses']['RequestTimeout'];
+export type ResponseShareOver = components['responses']['ShareOver'];
 export type ResponseTooManyRequests = components['responses']['TooManyRequests'];
 export type ResponseUnauthenticated = components['responses']['Unauthenticated'];
 export type ResponseUniqueIdTaken = components['responses']['UniqueIdTaken'];
@@ -7168,6 +7440,31 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Health"];
                 };
             };
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly list_shown_vehicles: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly token: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The vehicles that have not arrived */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ShownVehicles"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 410: components["responses"]["ShareOver"];
             readonly default: components["responses"]["Refused"];
         };
     };
@@ -8757,6 +9054,183 @@ export interface operations {
             readonly default: components["responses"]["Refused"];
         };
     };
+    readonly get_document_file: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["schemas"]["DriverId"];
+                readonly documentId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The file */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/pdf": components["schemas"]["FileContent"];
+                    readonly "image/jpeg": components["schemas"]["FileContent"];
+                    readonly "image/png": components["schemas"]["FileContent"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly put_document_file: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description The ETag it must still have, else 412 */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly id: components["schemas"]["DriverId"];
+                readonly documentId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/pdf": components["schemas"]["FileContent"];
+                readonly "image/jpeg": components["schemas"]["FileContent"];
+                readonly "image/png": components["schemas"]["FileContent"];
+            };
+        };
+        readonly responses: {
+            /** @description The driver */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["OwnDriver"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["FileLimitReached"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 503: components["responses"]["Busy"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly delete_document_file: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description The ETag it must still have, else 412 */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly id: components["schemas"]["DriverId"];
+                readonly documentId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Removed */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
     readonly lock_driver: {
         readonly parameters: {
             readonly query?: never;
@@ -9877,8 +10351,8 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["PageOf_GeofenceOut"];
                     readonly "application/geo+json": unknown;
+                    readonly "application/json": components["schemas"]["PageOf_GeofenceOut"];
                 };
             };
             /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
@@ -9919,6 +10393,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                readonly "application/geo+json": unknown;
                 /**
                  * @example {
                  *       "name": "Depot",
@@ -9933,7 +10408,6 @@ export interface operations {
                  *     }
                  */
                 readonly "application/json": components["schemas"]["CreateGeofenceBody"];
-                readonly "application/geo+json": unknown;
             };
         };
         readonly responses: {
@@ -9943,8 +10417,8 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["GeofenceOut"];
                     readonly "application/geo+json": unknown;
+                    readonly "application/json": components["schemas"]["GeofenceOut"];
                 };
             };
             /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
@@ -10079,8 +10553,8 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["ImportBody"];
                 readonly "application/geo+json": components["schemas"]["FeatureCollectionIn"];
+                readonly "application/json": components["schemas"]["ImportBody"];
             };
         };
         readonly responses: {
@@ -10155,8 +10629,8 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["GeofenceOut"];
                     readonly "application/geo+json": unknown;
+                    readonly "application/json": components["schemas"]["GeofenceOut"];
                 };
             };
             /** @description As If-None-Match knows it */
@@ -10209,8 +10683,8 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["UpdateGeofenceBody"];
                 readonly "application/geo+json": unknown;
+                readonly "application/json": components["schemas"]["UpdateGeofenceBody"];
             };
         };
         readonly responses: {
@@ -10220,8 +10694,8 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["GeofenceOut"];
                     readonly "application/geo+json": unknown;
+                    readonly "application/json": components["schemas"]["GeofenceOut"];
                 };
             };
             /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
@@ -11078,6 +11552,183 @@ export interface operations {
             readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly list_shares: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description With one of these vehicles */
+                readonly vehicleId?: readonly components["schemas"]["VehicleId"][];
+                /** @description true: shows anything now; false: does not any more */
+                readonly open?: boolean;
+                /** @description endsAt, createdAt; - for descending */
+                readonly sort?: string;
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+                readonly page?: number;
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PageOf_Share"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly create_share: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
+                readonly "Idempotency-Key"?: string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateShareBody"];
+            };
+        };
+        readonly responses: {
+            /** @description Created; Location names it */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ShareWithToken"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `shareLimitReached`: The organization has two hundred links. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly delete_share: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description The ETag it must still have, else 412 */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Revoked */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `emailNotVerified`: The e-mail address is not verified. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };

@@ -98,16 +98,16 @@ async function renew(spent: string): Promise<void> {
 }
 
 /** Sends a request as the one signed in; a token that has run out is renewed, once for all who wait. */
-export async function sendSignedIn<T>(request: Prepared): Promise<T> {
+export async function sendSignedIn<T>(request: Prepared, read?: (answer: Response) => Promise<T>): Promise<T> {
   const token = session.value?.accessToken;
   try {
-    return await send<T>(request, token);
+    return await send<T>(request, token, read);
   } catch (problem) {
     if (!isSignedOut(problem) || !token) throw problem;
   }
   renewing ??= inTurn(() => renew(token)).finally(() => { renewing = null; });
   await renewing;
-  return send<T>(request, session.value?.accessToken);
+  return send<T>(request, session.value?.accessToken, read);
 }
 
 /** Whether the one signed in has one of these roles. */

@@ -8,6 +8,7 @@ import { reached } from "../api/reach";
 import type { ChangedResource } from "../api/schema";
 import { notice } from "../state/notices";
 import { edits, organization } from "../state/fleet";
+import { inAddress, route } from "../state/route";
 import { strings } from "../strings";
 import { Empty } from "./Empty";
 
@@ -85,6 +86,7 @@ export function Listing<T>({ title, note, items, actions, before, empty, text, .
   const words = strings.manage.form;
   const id = useId();
   const search = useSignal("");
+  useEffect(() => inAddress(route.peek().parts[0] ?? "", "q", search, ""), []);
   const wanted = search.value.trim().toLowerCase();
   const found = (items ?? []).filter((item) => text(item).toLowerCase().includes(wanted));
   return (

@@ -4,7 +4,8 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-const ROW_PIXELS = 34;
+/** As the style sheets have it: a finger needs more. */
+const ROW_PIXELS = matchMedia("(pointer: coarse)").matches ? 44 : 34;
 /** Rows drawn above and below those in view, so that the keyboard finds the next one. */
 const SPARE = 8;
 

@@ -7,6 +7,7 @@ import { api } from "../api/client";
 import { reached } from "../api/reach";
 import { me } from "../api/session";
 import type { Alert, AlertRule } from "../api/schema";
+import { call } from "./alerting";
 import { alertsTold, edits, organization, scope } from "./fleet";
 import { notice } from "./notices";
 
@@ -35,13 +36,19 @@ export const alerts = computed(() => [...open.value].sort((a, b) =>
 export const unseen = computed(() => alerts.value.filter((alert) => !alert.acknowledgedAt).length);
 
 let asked = 0;
+/** Those there were the last time; null before: what is there at the start calls nobody. */
+let known: ReadonlySet<string> | null = null;
 
 async function load(): Promise<void> {
   const number = ++asked;
   const found = await api.get("/v1/alerts", { query: { ...scope.peek(), open: true, limit: MOST } });
   if (number !== asked) return;
+  const isNew = ({ id, acknowledgedAt }: Alert) => known !== null && !known.has(id) && !acknowledgedAt;
+  const fresh = found.data.filter(isNew);
+  known = new Set(found.data.map(({ id }) => id));
   open.value = found.data;
   isMore.value = found.pagination.hasNextPage;
+  call(fresh);
 }
 
 /** Follows the alerts of the organization shown, from now on. */
@@ -59,6 +66,7 @@ export function followAlerts(): void {
   effect(() => {
     whose.value;
     asked += 1;
+    known = null;
     open.value = [];
     untracked(() => soon(0));
   });

@@ -1,7 +1,7 @@
 // Which view is shown: the address behind the hash, `#/vehicles/ID?from=…`, so that links into the page need nothing of
 // the server and never look like its API.
 
-import { computed, signal } from "@preact/signals";
+import { type Signal, computed, effect, signal, untracked } from "@preact/signals";
 
 const hash = signal(location.hash);
 addEventListener("hashchange", () => {
@@ -44,6 +44,44 @@ export const route = computed(() => {
 /** The address of a view, for links: `href("vehicles", id)`. */
 export function href(...parts: readonly string[]): string {
   return `#/${parts.map(encodeURIComponent).join("/")}`;
+}
+
+/** Writes a parameter into the address of the view shown, without a step of the history; null takes it out. */
+export function note(name: string, value: string | null): void {
+  const [path = "", query = ""] = hash.peek().replace(/^#\/?/, "").split("?");
+  const pairs = new URLSearchParams(query);
+  if (value === null) pairs.delete(name);
+  else pairs.set(name, value);
+  // a place is to be read by people too
+  const said = String(pairs).replaceAll("%2C", ",").replaceAll("%3A", ":");
+  history.replaceState(null, "", `#/${path || FIRST_VIEW}${said && `?${said}`}`);
+  hash.value = location.hash;
+}
+
+/** What is shown where the address names no view. */
+const FIRST_VIEW = "live";
+
+/**
+ * Keeps a state and a parameter in the address of a view the same, until the returned function is called: a link somebody opens says the
+ * state, and what somebody changes is in the link they send. The usual value is not written; what `isOne` refuses is not read.
+ */
+export function inAddress<T extends string>(view: string, name: string, state: Signal<T>, usual: T, isOne: (text: string) => boolean = () => true): () => void {
+  let seen = "";
+  return effect(() => {
+    const { parts, query } = route.value;
+    const now = state.value;
+    if ((parts[0] ?? FIRST_VIEW) !== view) {
+      seen = "";
+      return;
+    }
+    untracked(() => {
+      const said = query.get(name);
+      // somebody went there
+      if (hash.peek() !== seen && said !== null && isOne(said)) state.value = said as T;
+      else if ((said ?? usual) !== now) note(name, now === usual ? null : now);
+      seen = hash.peek();
+    });
+  });
 }
 
 /** The one-time token of a link that signs in, `#token=…`. It must not stay in the address or the history. */

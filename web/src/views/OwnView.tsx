@@ -9,9 +9,11 @@ import { useAnswer } from "../parts/answer";
 import { ConventionFields } from "../parts/ConventionFields";
 import { Facts } from "../parts/Desk";
 import { Form, Row, TextField, useDraft } from "../parts/form";
+import { lazy } from "../parts/lazy";
 import { strings } from "../strings";
 
 const words = strings.manage.users;
+const AlertChoices = lazy(async () => (await import("./AlertChoices")).AlertChoices);
 
 export function OwnView() {
   const user = useAnswer(() => api.get("/v1/users/{id}", { path: { id: me.peek()?.id ?? "" } }));
@@ -20,6 +22,7 @@ export function OwnView() {
       <section aria-label={words.own}>
         <h2>{words.own}</h2>
         {user.value && <Own user={user.value} />}
+        <AlertChoices />
       </section>
     </div>
   );

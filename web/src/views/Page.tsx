@@ -6,12 +6,15 @@ import { Confirm } from "../parts/Dialog";
 import { Notices } from "../parts/Notices";
 import { Shell } from "../parts/Shell";
 import { isReady, organization } from "../state/fleet";
+import { lazy } from "../parts/lazy";
 import { leave, route, wanted } from "../state/route";
 import { strings } from "../strings";
 import { Palette } from "./palette/Palette";
 import { FirstOrganization } from "./FirstOrganization";
 import { SignIn } from "./SignIn";
 import { VIEWS } from "./index";
+
+const SignUp = lazy(async () => (await import("./SignUp")).SignUp);
 
 export function Page() {
   return (
@@ -30,7 +33,7 @@ function Leaving() {
 }
 
 function Shown() {
-  if (!me.value) return <SignIn />;
+  if (!me.value) return route.value.parts[0] === "sign-up" ? <SignUp /> : <SignIn />;
   if (!isReady.value) return null;
   if (!organization.value) return <FirstOrganization />;
   const [path, ...parts] = route.value.parts;

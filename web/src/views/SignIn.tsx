@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 
 import { sentence } from "../api/problem";
 import { endedBecause, forgotPassword, signIn } from "../api/session";
+import { href } from "../state/route";
 import { strings } from "../strings";
 
 export function SignIn() {
@@ -43,6 +44,7 @@ export function SignIn() {
       <label>{words.password}<input type="password" autocomplete="current-password" required value={password} onInput={(event) => { password.value = event.currentTarget.value; }} /></label>
       <button type="submit" class="primary" disabled={isBusy.value}>{words.action}</button>
       <button type="button" class="plain" disabled={isBusy.value} onClick={forgot}>{words.forgot}</button>
+      <a href={href("sign-up")}>{strings.signUp.link}</a>
       <p role="alert">{said.value || endedBecause.value}</p>
     </form>
   );

@@ -17,6 +17,8 @@ import { UsersView } from "./users/UsersView";
 import { VehiclesView } from "./vehicles-admin/VehiclesView";
 import { WebhooksView } from "./webhooks/WebhooksView";
 
+const SharesView = lazy(async () => (await import("./shares/SharesView")).SharesView);
+
 export interface View {
   /** The first part of its address: `#/live`. */
   readonly path: string;
@@ -38,6 +40,7 @@ export const VIEWS: readonly View[] = [
   { path: "fleet", title: strings.manage.vehicles.title, isOffered: () => true, place: "menu", component: VehiclesView },
   { path: "drivers", title: strings.manage.drivers.title, isOffered: () => true, place: "menu", component: DriversView },
   { path: "trackers", title: strings.manage.trackers.title, isOffered: () => true, place: "menu", component: TrackersView },
+  { path: "shares", title: strings.manage.shares.title, isOffered: () => may("share"), place: "menu", component: SharesView },
   { path: "users", title: strings.manage.users.title, isOffered: () => may("listUsers"), place: "menu", component: UsersView },
   { path: "programs", title: strings.manage.programs.title, isOffered: () => may("manageSystemUsers"), place: "menu", component: ProgramsView },
   { path: "webhooks", title: strings.manage.webhooks.title, isOffered: () => may("manageWebhooks"), place: "menu", component: WebhooksView },

@@ -8,14 +8,17 @@ import type { Driver } from "../../api/types";
 import { dayAndTime } from "../../format";
 import { useAnswer } from "../../parts/answer";
 import { Dialog } from "../../parts/Dialog";
-import { CheckField, Form, SelectField, useDraft } from "../../parts/form";
-import { edits, loadVehicles, scope, vehicles } from "../../state/fleet";
+import { FindField } from "../../parts/FindField";
+import { CheckField, Form, useDraft } from "../../parts/form";
+import { findVehicles } from "../../parts/vehicles";
+import { edits, loadVehicles, scope, vehicleName, vehicles } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { strings } from "../../strings";
 import { driverName, heldName } from "./DriversView";
 
 const words = strings.manage.drivers;
 const PAST_SHOWN = 20;
+const ACTIVE = { status: ["active" as const] };
 
 interface Props {
   readonly driver: Driver;
@@ -94,7 +97,7 @@ function AssignDialog({ driver, reload, onClose }: Props & { readonly onClose: (
     <Dialog title={title} onClose={onClose}>
       <Form draft={draft} label={title} action={words.assignAction} work={assign} onCancel={onClose}>
         {free.length === 0 ? <p>{words.noVehicles}</p> : (
-          <SelectField of="/vehicleId" label={words.vehicle} options={Object.fromEntries(free.map(({ id, name, driver: other }) => [id, other ? `${name} (${driverName(other)})` : name]))} />
+          <FindField of="/vehicleId" label={words.vehicle} name={vehicleName} find={findVehicles(({ driver: other }) => (other ? driverName(other) : undefined), ACTIVE, mine)} />
         )}
         {chosen?.driver?.origin === "manual" && <CheckField of="/force" label={words.take(chosen.name, driverName(chosen.driver))} />}
       </Form>

@@ -9,6 +9,7 @@ import { day, dayAndTime } from "../../format";
 import { Confirm, Dialog } from "../../parts/Dialog";
 import { Facts } from "../../parts/Desk";
 import { Form, TextField, useDraft } from "../../parts/form";
+import { lazy } from "../../parts/lazy";
 import { scope } from "../../state/fleet";
 import { strings } from "../../strings";
 import { Assignments } from "./Assignments";
@@ -16,6 +17,7 @@ import { DriverForm } from "./DriverForm";
 import { driverName } from "./DriversView";
 
 const words = strings.manage.drivers;
+const Documents = lazy(async () => (await import("./Documents")).Documents);
 
 interface Props {
   readonly driver: Driver;
@@ -57,6 +59,7 @@ export function DriverDetail({ driver, reload, onGone }: Props) {
       )}
       <DriverFacts driver={driver} />
       <Assignments driver={driver} reload={reload} />
+      <Documents driver={driver} reload={reload} />
       {asking.value === "lock" && <LockDialog driver={driver} reload={reload} onClose={close} />}
       {asking.value === "unlock" && <Confirm title={words.unlockTitle(name)} text={words.unlockText} action={words.unlock} work={unlock} onClose={close} />}
       {asking.value === "delete" && <Confirm title={words.remove(name)} text={words.removeText} action={strings.manage.form.delete} work={remove} onClose={close} />}

@@ -5,6 +5,7 @@ import { computed, signal } from "@preact/signals";
 import { byName } from "../../format";
 import { vehicleName, vehicles } from "../../state/fleet";
 import { table } from "../../state/past";
+import { inAddress } from "../../state/route";
 import { STANDINGS, type Standing, speedNow, standings } from "../../state/standing";
 
 export type Kind = "all" | "moving" | "stopped" | "silent";
@@ -12,6 +13,8 @@ export type Column = "name" | "state" | "speed" | "age";
 
 export const search = signal("");
 export const kind = signal<Kind>("all");
+inAddress("live", "q", search, "");
+inAddress("live", "show", kind, "all", (text) => ["all", "moving", "stopped", "silent"].includes(text));
 export const order = signal<{ readonly by: Column; readonly isDown: boolean }>({ by: "name", isDown: false });
 
 const KINDS: Record<Standing, Kind> = { moving: "moving", stopped: "stopped", unknown: "stopped", stale: "silent", offline: "silent" };

@@ -42,6 +42,7 @@ function commands(): Target[] {
     ...act("new-vehicle", may("writeVehicles"), to(href("fleet", "new")), strings.manage.vehicles.new),
     ...act("new-driver", may("writeDrivers"), to(href("drivers", "new")), strings.manage.drivers.new),
     ...act("new-tracker", may("writeTrackers"), to(href("trackers", "new")), strings.manage.trackers.new),
+    ...act("new-share", may("share"), to(href("shares", "new")), strings.manage.shares.new),
     ...act("new-webhook", may("manageWebhooks"), to(href("webhooks", "new")), strings.manage.webhooks.new),
     ...act("invite", may("writeUsers"), to(href("users", "new")), strings.manage.users.invite),
     ...(["light", "dark", "auto"] as const).flatMap((one) => act(one, true, () => { choice.value = one; }, `${strings.theme.label}: ${strings.theme[one]}`)),

@@ -6,11 +6,13 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { api } from "../../api/client";
 import { reached } from "../../api/reach";
 import type { Columns, Event } from "../../api/schema";
-import { byName, dayOf, startOfDay } from "../../format";
+import { dayOf, startOfDay } from "../../format";
 import { Empty } from "../../parts/Empty";
-import { fleetIds, organization, scope, vehicleName } from "../../state/fleet";
+import { Finder } from "../../parts/FindField";
+import { findVehicles } from "../../parts/vehicles";
+import { organization, scope, vehicleName } from "../../state/fleet";
 import { notice } from "../../state/notices";
-import { href, route } from "../../state/route";
+import { href, note, route } from "../../state/route";
 import { type Track, loadTrack } from "../../state/track";
 import { strings } from "../../strings";
 import { FuelChart } from "../vehicle/FuelChart";
@@ -25,6 +27,8 @@ import { type Stop, stopsOf } from "./track";
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 /** As many as the server gives at once. */
 const MOST_EVENTS = 200;
+/** A moment that is looked at for so long is in the address. */
+const SETTLED_MS = 250;
 
 /** What is known of a day. */
 export interface Day {
@@ -51,22 +55,18 @@ export function ReplayView({ parts }: { parts: readonly string[] }) {
   );
 }
 
+const find = findVehicles();
+
 const address = (id: string, day: string): string => `${href("replay", id)}?day=${day}`;
 
 function Choice({ id, day }: { id: string | null; day: string }) {
   const words = strings.replay;
-  const ids = [...fleetIds.value].sort((a, b) => byName(vehicleName(a), vehicleName(b)));
   const go = (to: string | null, when: string) => { if (to && DAY.test(when)) location.hash = address(to, when); };
   const step = (days: number) => go(id, dayOf(startOfDay(day, days)));
   return (
     <div class="replay-choice">
       <h2>{id ? vehicleName(id) : words.title}</h2>
-      <label>{words.vehicle}
-        <select value={id ?? ""} onChange={(event) => go(event.currentTarget.value, day)}>
-          {!id && <option value="" />}
-          {ids.map((each) => <option key={each} value={each}>{vehicleName(each)}</option>)}
-        </select>
-      </label>
+      <Finder label={words.vehicle} chosen={id} name={vehicleName} find={find} onChoose={(to) => go(to, day)} />
       <label>{words.day}
         <input type="date" value={day} max={dayOf(Date.now())} onChange={(event) => go(id, event.currentTarget.value)} />
       </label>
@@ -104,6 +104,12 @@ function Shown({ id, day, at }: { id: string; day: string; at: number }) {
   });
   useEffect(() => () => playback.pause(), []);
   useEffect(() => { if (!Number.isNaN(at) && loaded.peek()) playback.seek(at); }, [at]);
+  useSignalEffect(() => {
+    const moment = Math.round(playback.at.value);
+    if (!loaded.value || playback.isPlaying.value || moment === Math.round(loaded.value.track.times[0] ?? from)) return undefined;
+    const timer = setTimeout(() => note("at", new Date(moment).toISOString()), SETTLED_MS);
+    return () => clearTimeout(timer);
+  });
 
   const found = loaded.value;
   if (!found) return <p class="replay-note" role="status">{strings.replay.loading(fixes.value)}</p>;

@@ -4,7 +4,9 @@ import { api } from "../../api/client";
 import type { CreateTrackerBody, CreateVehicleBody, PendingTracker, Tracker } from "../../api/schema";
 import { byName } from "../../format";
 import { Dialog } from "../../parts/Dialog";
-import { Form, SelectField, TextField, useDraft } from "../../parts/form";
+import { FindField } from "../../parts/FindField";
+import { Form, TextField, useDraft } from "../../parts/form";
+import { findVehicles } from "../../parts/vehicles";
 import { scope, vehicleName, vehicles } from "../../state/fleet";
 import { strings } from "../../strings";
 
@@ -19,9 +21,8 @@ interface Props {
 
 export function AddPending({ device: { uniqueId }, trackers, onAdded, onClose }: Props) {
   const taken = new Set(trackers.map(({ vehicleId }) => vehicleId));
-  // those without a tracker first, then by name
-  const sorted = [...vehicles.value.values()].sort((a, b) => Number(taken.has(a.id)) - Number(taken.has(b.id)) || byName(a.name, b.name));
-  const first = sorted.find(({ id }) => !taken.has(id))?.id ?? null;
+  const free = [...vehicles.value.values()].filter(({ id }) => !taken.has(id));
+  const first = free.sort((a, b) => byName(a.name, b.name))[0]?.id ?? null;
   const draft = useDraft(() => ({ vehicleId: first, name: uniqueId }));
   const add = async () => {
     const { vehicleId, name } = draft.value.peek() as { vehicleId: string | null; name: string };
@@ -29,13 +30,12 @@ export function AddPending({ device: { uniqueId }, trackers, onAdded, onClose }:
     else await api.post("/v1/vehicles", { body: { name, tracker: { uniqueId }, ...scope.peek() } as unknown as CreateVehicleBody });
     await onAdded(uniqueId, vehicleId ? vehicleName(vehicleId) : name);
   };
-  const options = { "": words.newVehicle, ...Object.fromEntries(sorted.map(({ id, name }) => [id, name])) };
   const title = words.addTitle(uniqueId);
   return (
     <Dialog title={title} onClose={onClose}>
       <Form draft={draft} label={title} action={words.addAction} work={add} onCancel={onClose}>
         <p>{words.addText}</p>
-        <SelectField of="/vehicleId" label={words.vehicle} options={options} />
+        <FindField of="/vehicleId" label={words.vehicle} none={words.newVehicle} name={vehicleName} find={findVehicles(({ id }) => (taken.has(id) ? words.hasTracker : undefined))} />
         {!draft.at("/vehicleId") && <TextField of="/name" label={words.vehicleName} required />}
       </Form>
     </Dialog>

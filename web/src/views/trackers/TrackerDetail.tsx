@@ -8,14 +8,15 @@ import type { Tracker, UpdateTrackerBody } from "../../api/schema";
 import { dayAndTime } from "../../format";
 import { Facts } from "../../parts/Desk";
 import { Confirm } from "../../parts/Dialog";
-import { Form, SelectField, TextField, useDraft } from "../../parts/form";
+import { FindField } from "../../parts/FindField";
+import { Form, TextField, useDraft } from "../../parts/form";
+import { findVehicles } from "../../parts/vehicles";
 import type { Issued } from "../../parts/TokenDialog";
 import { loadVehicles, scope, vehicleName } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { strings } from "../../strings";
 import { Reports } from "./Reports";
 import { SpeedUnitField } from "./SpeedUnitField";
-import { vehicleOptions } from "./TrackersView";
 
 const words = strings.manage.trackers;
 
@@ -90,7 +91,7 @@ function TrackerForm({ tracker, put }: { tracker: Tracker; put: (body: UpdateTra
     <Form draft={draft} label={uniqueId} action={strings.manage.form.save} work={() => put(draft.changes() as UpdateTrackerBody)}>
       <TextField of="/uniqueId" label={words.uniqueId} hint={words.uniqueIdHint} required />
       <TextField of="/model" label={words.model} />
-      <SelectField of="/vehicleId" label={words.vehicle} hint={words.installedHint} options={vehicleOptions()} />
+      <FindField of="/vehicleId" label={words.vehicle} hint={words.installedHint} none={words.notInstalled} name={vehicleName} find={findVehicles()} />
       <SpeedUnitField />
     </Form>
   );

@@ -6,9 +6,11 @@ import { all, api } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { CreateTrackerBody, TrackerWithToken } from "../../api/schema";
 import { Desk, Detail } from "../../parts/Desk";
-import { Form, SelectField, TextField, useDraft } from "../../parts/form";
+import { FindField } from "../../parts/FindField";
+import { Form, TextField, useDraft } from "../../parts/form";
 import { Listing, useList } from "../../parts/Listing";
-import { scope, vehicleName, vehicles } from "../../state/fleet";
+import { findVehicles } from "../../parts/vehicles";
+import { scope, vehicleName } from "../../state/fleet";
 import { href, route } from "../../state/route";
 import { strings } from "../../strings";
 import { type Issued, TokenDialog } from "../../parts/TokenDialog";
@@ -17,9 +19,6 @@ import { SpeedUnitField } from "./SpeedUnitField";
 import { TrackerDetail } from "./TrackerDetail";
 
 const words = strings.manage.trackers;
-
-/** Vehicles to choose from, and none. */
-export const vehicleOptions = (): Record<string, string> => ({ "": words.notInstalled, ...Object.fromEntries([...vehicles.value.values()].map(({ id, name }) => [id, name])) });
 
 export function TrackersView({ parts: [open] }: { parts: readonly string[] }) {
   const issued = useSignal<Issued | null>(null);
@@ -66,7 +65,7 @@ function NewTracker({ onMade }: { onMade: (made: TrackerWithToken) => Promise<vo
     <Form draft={draft} label={words.new} action={strings.manage.form.save} work={make}>
       <TextField of="/uniqueId" label={words.uniqueId} hint={words.uniqueIdHint} required />
       <TextField of="/model" label={words.model} />
-      <SelectField of="/vehicleId" label={words.vehicle} options={vehicleOptions()} />
+      <FindField of="/vehicleId" label={words.vehicle} none={words.notInstalled} name={vehicleName} find={findVehicles()} />
       <SpeedUnitField />
     </Form>
   );

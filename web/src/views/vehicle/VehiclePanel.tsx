@@ -4,6 +4,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useId, useLayoutEffect } from "preact/hooks";
 
 import { api } from "../../api/client";
+import { may } from "../../api/permissions";
 import { Problem, sentence } from "../../api/problem";
 import type { VehicleOut } from "../../api/schema";
 import { date, measure, span } from "../../format";
@@ -53,6 +54,7 @@ export function VehiclePanel({ id }: { id: string }) {
             {vehicle.value && moment.value === null && <OfToday id={id} />}
             <p class="vehicle-part vehicle-links">
               <a href={`${href("replay", id)}${moment.value === null ? "" : `?at=${new Date(moment.value).toISOString()}`}`}>{words.replay}</a>
+              {may("share") && vehicle.value && <a href={`${href("shares", "new")}?vehicle=${id}`}>{strings.manage.shares.share}</a>}
             </p>
             {moment.value === null && <Curl id={id} />}
           </>

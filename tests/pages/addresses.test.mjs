@@ -1,0 +1,103 @@
+// What somebody looks at is in the address: a colleague who opens the link sees the same.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Fleet, eventually, hasMap, isLive, setUp, signIn, visit } from "./harness/index.mjs";
+
+const CENTER = { latitude: 59.33, longitude: 18.06 };
+const MINUTE_MS = 60_000;
+
+const stage = setUp();
+
+/** Two dispatchers of one fleet, and a link from one to the other. */
+async function two(fleet) {
+  const [one, other] = [await stage.page(), await stage.page()];
+  await signIn(one, fleet);
+  await signIn(other, fleet);
+  const open = async () => {
+    await other.goto(`/${new URL(one.url()).hash}`);
+    await other.reload();
+    await isLive(other);
+  };
+  return { one, other, open };
+}
+
+const hash = (page) => new URL(page.url()).hash;
+const view = (page) => page.evaluate(() => {
+  const { map } = document.querySelector(".map").fleetMap;
+  const { lat, lng } = map.getCenter();
+  return [lat, lng, map.getZoom()];
+});
+
+test("search, filter and the map's place are in the link, also while a vehicle is open", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const [bus, tram] = [await fleet.vehicle("Bus 7"), await fleet.vehicle("Tram 9")];
+  await bus.at(CENTER.latitude, CENTER.longitude, { speedKmh: 36 });
+  await tram.at(CENTER.latitude, CENTER.longitude + 0.01, { speedKmh: 0 });
+  const { one, other, open } = await two(fleet);
+  await hasMap(one);
+  await one.getByLabel("Search vehicles").fill("bus");
+  await one.getByRole("button", { name: /moving$/ }).click();
+  await one.getByRole("link", { name: "Bus 7", exact: true }).first().click();
+  const map = await one.locator(".map canvas").boundingBox();
+  await one.mouse.move(map.x + map.width / 2, map.y + map.height / 2);
+  await one.mouse.down();
+  await one.mouse.move(map.x + map.width / 2 - 120, map.y + map.height / 2 - 60, { steps: 8 });
+  await one.mouse.up();
+  await eventually(() => assert.match(hash(one), new RegExp(`^#/live/${bus.id}\\?q=bus&show=moving&map=59\\.\\d+,18\\.\\d+,\\d`)));
+
+  await open();
+  await hasMap(other);
+  assert.equal(await other.getByLabel("Search vehicles").inputValue(), "bus");
+  assert.equal(await other.getByRole("button", { name: /moving$/ }).getAttribute("aria-pressed"), "true");
+  const seen = await view(one);
+  await eventually(async () => {
+    for (const [place, number] of (await view(other)).entries()) assert.ok(Math.abs(number - seen[place]) < 0.01, `${await view(other)} and ${seen}`);
+  });
+  await other.getByLabel("Search vehicles").fill("");
+  await other.getByRole("button", { name: /^All/ }).click();
+  await eventually(() => assert.doesNotMatch(hash(other), /q=|show=/));
+  assert.deepEqual(one.faults, []);
+  assert.deepEqual(other.faults, []);
+});
+
+test("the search of a list is in the link", async () => {
+  const fleet = await Fleet.make(stage.server);
+  await fleet.vehicle("Bus 7");
+  await fleet.vehicle("Tram 9");
+  const { one, other, open } = await two(fleet);
+  await visit(one, "#/fleet");
+  await one.getByLabel("Search: Vehicles").fill("tram");
+  await eventually(() => assert.equal(hash(one), "#/fleet?q=tram"));
+  await one.getByRole("link", { name: "Tram 9" }).click();
+  await eventually(() => assert.match(hash(one), /^#\/fleet\/[-0-9a-f]+\?q=tram$/));
+  await open();
+  assert.equal(await other.getByLabel("Search: Vehicles").inputValue(), "tram");
+  await other.getByRole("heading", { name: "Tram 9" }).waitFor();
+  assert.equal(await other.getByRole("link", { name: "Bus 7" }).count(), 0);
+});
+
+test("the moment of a replay is in the link", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const bus = await fleet.vehicle("Bus 7");
+  const day = new Date(Date.now() - 26 * 3_600_000).toISOString().slice(0, 10);
+  const noon = Date.parse(`${day}T12:00:00Z`);
+  const fixes = Array.from({ length: 60 }, (_, minute) => ({
+    latitude: CENTER.latitude + minute * 0.001, longitude: CENTER.longitude, speedKmh: 40, recordedAt: new Date(noon + minute * MINUTE_MS).toISOString(),
+  }));
+  await bus.report(fixes);
+  const { one, other, open } = await two(fleet);
+  await visit(one, `#/replay/${bus.id}?at=${new Date(noon + MINUTE_MS).toISOString()}`);
+  await one.locator("[data-replay=ready]").waitFor();
+  const time = one.getByLabel("Time of day");
+  await time.focus();
+  for (let step = 0; step < 5; step += 1) await one.keyboard.press("ArrowRight");
+  const moment = await time.inputValue();
+  await eventually(() => assert.match(decodeURIComponent(hash(one)), /at=\d{4}-\d\d-\d\dT/));
+  await eventually(() => assert.ok(Math.abs(Date.parse(new URLSearchParams(hash(one).split("?")[1]).get("at")) - Number(moment)) < 1000, `${hash(one)} ${moment}`));
+  await open();
+  await other.locator("[data-replay=ready]").waitFor();
+  await eventually(async () => assert.ok(Math.abs(Number(await other.getByLabel("Time of day").inputValue()) - Number(moment)) < 1000));
+  assert.deepEqual(one.faults, []);
+});

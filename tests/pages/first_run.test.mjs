@@ -1,0 +1,65 @@
+// A newcomer by clicks alone: sign up, the letters' links, in; the first vehicle. And the first administrator of a server.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { PASSWORD, Server, isLive, setUp } from "./harness/index.mjs";
+
+const stage = setUp();
+
+test("whoever signs up is led by two letters to the page, signed in, and on to a vehicle", async () => {
+  const page = await stage.page();
+  await page.goto("/");
+  await page.getByRole("link", { name: "Create an organization" }).click();
+  const form = page.getByRole("form", { name: "Create an organization" });
+  await form.getByLabel("Name of the organization").fill("Nora's buses");
+  await form.getByLabel("First name").fill("Nora");
+  await form.getByLabel("Last name").fill("Berg");
+  await form.getByLabel("Your e-mail").fill("nora@example.org");
+  await form.getByRole("button", { name: "Create" }).click();
+  await page.getByText("Open the link in the letter to nora@example.org").waitFor();
+
+  await page.goto(new URL(await stage.server.linkFor("nora@example.org", "activate")).pathname);
+  await page.getByRole("button", { name: "Activate" }).click();
+  await page.getByText("its link asks for a password").waitFor();
+
+  await page.goto(new URL(await stage.server.linkFor("nora@example.org", "invite")).pathname);
+  await page.getByLabel(/^Password/).fill(PASSWORD);
+  await page.getByRole("button", { name: "Accept" }).click();
+  await isLive(page);
+  assert.equal(new URL(page.url()).hash.includes("token"), false, "the token is not left in the address");
+  await page.getByText("Nora's buses").waitFor();
+
+  await page.getByRole("link", { name: "New vehicle" }).click();
+  const vehicle = page.getByRole("form", { name: "New vehicle" });
+  await vehicle.getByLabel("Name", { exact: true }).fill("Bus 1");
+  await vehicle.getByLabel("Tracker's own id").fill("phone-1");
+  await vehicle.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("dialog").getByText("Use a phone").waitFor();
+  assert.deepEqual(page.faults, []);
+  assert.deepEqual(page.foreign, []);
+});
+
+test("a forgotten password is set anew, and signs in", async () => {
+  const page = await stage.page();
+  await page.goto("/");
+  await page.getByLabel("E-mail").fill("nora@example.org");
+  await page.getByRole("button", { name: "Forgot password" }).click();
+  await page.getByText("a letter with a link is on its way").waitFor();
+  await page.goto(new URL(await stage.server.linkFor("nora@example.org", "reset")).pathname);
+  await page.getByLabel(/^Password/).fill(`${PASSWORD} again`);
+  await page.getByRole("button", { name: "Change it" }).click();
+  await isLive(page);
+});
+
+test("a server's first administrator makes the account, is signed in, and makes the first organization", async (t) => {
+  const server = await Server.fresh();
+  t.after(() => server.remove());
+  const page = await stage.page({ server });
+  await page.goto(server.setupPath);
+  await page.getByLabel("E-mail").fill("root@example.org");
+  await page.getByLabel(/^Password/).fill(PASSWORD);
+  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByRole("heading", { name: "The first organization" }).waitFor();
+  assert.deepEqual(page.faults, []);
+});

@@ -1,0 +1,122 @@
+// One of many things, found by name at the server: there may be ten thousand. The pattern is ARIA's combobox with a list.
+
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { useId } from "preact/hooks";
+
+import { notice } from "../state/notices";
+import { strings } from "../strings";
+import { Field, useFormDraft } from "./form";
+
+/** So many are offered at once. */
+const MOST_OFFERED = 8;
+/** What is typed within so long is asked for once. */
+const PAUSE_MS = 150;
+
+export interface Thing {
+  readonly id: string;
+  readonly name: string;
+  /** What tells it from others of the name. */
+  readonly note?: string | undefined;
+}
+
+interface FinderProps {
+  readonly label: string;
+  /** The id of what is chosen; null for nothing. */
+  readonly chosen: string | null;
+  readonly name: (id: string) => string;
+  /** The word for nothing, if that may be chosen. */
+  readonly none?: string;
+  /** Those of a name that has these letters, the first by name. */
+  readonly find: (q: string, limit: number) => Promise<readonly Thing[]>;
+  readonly onChoose: (id: string | null) => void;
+  /** What a form's field binds its input to. */
+  readonly bound?: { readonly id: string };
+}
+
+/** The field alone. */
+export function Finder({ label, chosen, name, none, find, onChoose, bound }: FinderProps) {
+  const words = strings.manage.form;
+  const list = useId();
+  const typed = useSignal<string | null>(null);
+  const found = useSignal<readonly Thing[] | null>(null);
+  const marked = useSignal(0);
+  useSignalEffect(() => {
+    const wanted = typed.value;
+    if (wanted === null) return undefined;
+    let isNewest = true;
+    const timer = setTimeout(() => {
+      find(wanted.trim(), MOST_OFFERED).then((things) => {
+        if (!isNewest) return;
+        found.value = things;
+        marked.value = 0;
+      }, notice);
+    }, found.peek() ? PAUSE_MS : 0);
+    return () => {
+      isNewest = false;
+      clearTimeout(timer);
+    };
+  });
+  const close = () => {
+    typed.value = null;
+    found.value = null;
+  };
+  const choose = (id: string | null) => {
+    close();
+    onChoose(id);
+  };
+  const isOpen = typed.value !== null && found.value !== null;
+  const offered: readonly (Thing | null)[] = isOpen ? [...(none !== undefined && typed.value === "" ? [null] : []), ...(found.value ?? [])] : [];
+  const at = Math.min(marked.value, offered.length - 1);
+  const key = (event: KeyboardEvent) => {
+    const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
+    const step = steps[event.key];
+    if (step !== undefined) {
+      if (!isOpen) typed.value = "";
+      else if (offered.length > 0) marked.value = (at + step + offered.length) % offered.length;
+    } else if (event.key === "Enter" && isOpen) {
+      // it must not send the form
+      const one = offered[at];
+      if (one !== undefined) choose(one?.id ?? null);
+    } else if (event.key === "Escape" && isOpen) close();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const nameOf = (thing: Thing | null) => thing?.name ?? none ?? "";
+  return (
+    <div class="finder">
+      <input
+        {...bound} type="text" role="combobox" autocomplete="off" aria-expanded={isOpen} aria-controls={list} aria-autocomplete="list"
+        aria-label={bound ? undefined : label} aria-activedescendant={offered.length > 0 ? `${list}-${at}` : undefined}
+        placeholder={words.find} value={typed.value ?? (chosen === null ? none ?? "" : name(chosen))}
+        onFocus={(event) => event.currentTarget.select()} onClick={() => { if (typed.peek() === null) typed.value = ""; }}
+        onInput={(event) => { typed.value = event.currentTarget.value; }} onKeyDown={key} onBlur={close}
+      />
+      <ul id={list} role="listbox" aria-label={strings.palette.found} hidden={!isOpen}>
+        {offered.map((thing, index) => (
+          // taken as the button goes down: what comes after has left the field
+          <li key={thing?.id ?? ""} id={`${list}-${index}`} role="option" aria-selected={index === at} onPointerDown={(event) => { event.preventDefault(); choose(thing?.id ?? null); }}>
+            {nameOf(thing)} {thing?.note && <span class="quiet">{thing.note}</span>}
+          </li>
+        ))}
+        {isOpen && offered.length === 0 && <li role="option" aria-disabled="true" aria-selected="false" class="quiet">{words.noMatch}</li>}
+      </ul>
+    </div>
+  );
+}
+
+interface FieldProps extends Omit<FinderProps, "chosen" | "onChoose" | "bound"> {
+  /** The pointer of the member, an id. */
+  readonly of: string;
+  readonly hint?: string;
+}
+
+/** The same as a field of a form. */
+export function FindField({ of, hint, ...finder }: FieldProps) {
+  const draft = useFormDraft();
+  return (
+    <Field of={of} label={finder.label} {...(hint ? { hint } : {})}>
+      {(bound) => <Finder {...finder} bound={bound} chosen={(draft.at(of) ?? null) as string | null} onChoose={(id) => draft.put(of, id)} />}
+    </Field>
+  );
+}

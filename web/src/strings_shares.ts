@@ -1,0 +1,46 @@
+// Every word about links to vehicles: of the view that makes them and of the page behind them; loaded with these.
+
+import { count } from "./numbers";
+
+export const shareWords = {
+  pageTitle: "Where they are",
+  map: "Map",
+  standings: {
+    asking: "Loading …",
+    shown: "",
+    away: "The server cannot be reached. What is shown is as it was.",
+    over: "This link shows nothing any more: its time is over, or they have arrived.",
+    unknown: "There is no such link. It is not whole, or was revoked.",
+  },
+  motions: { moving: "Moving", stopped: "Stopped", unknown: "Seen" },
+  heard: "heard",
+  never: "has not reported yet",
+  until: (time: string) => `This link works until ${time}.`,
+
+  title: "Shared links",
+  count: (number: number) => count(number, "link"),
+  new: "New link",
+  empty: "Nothing is shared",
+  emptyNext: "A link shows customers where vehicles are, without an account, until a time or until they arrive.",
+  name: "What for",
+  nameHint: "Whoever opens the link does not see this",
+  vehicles: "Vehicles",
+  vehiclesHint: "At most 20",
+  arrived: (time: string) => `arrived ${time}`,
+  until_: "Until",
+  untilHint: "At most 90 days ahead",
+  fence: "Until it enters",
+  fenceHint: "A vehicle that enters this fence is not shown from then on",
+  anyPlace: "No fence",
+  state: "State",
+  open: "Open",
+  over: "Over",
+  made: "Made",
+  make: "Make the link",
+  revoke: "Revoke",
+  revokeTitle: "Revoke this link?",
+  revokeText: "Whoever has it sees nothing more. It cannot be had back.",
+  linkTitle: "The link",
+  linkText: "It is shown this once. Whoever has it sees name, place, motion and when each was last heard of, and nothing else.",
+  link: "Link",
+} as const;

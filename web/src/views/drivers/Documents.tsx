@@ -1,0 +1,148 @@
+// The documents of a driver as the organization has them on record, and their files.
+
+import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+
+import { api } from "../../api/client";
+import { may } from "../../api/permissions";
+import type { Document, DocumentType, UpdateDriverBody } from "../../api/schema";
+import type { Driver } from "../../api/types";
+import { day } from "../../format";
+import { decimal } from "../../numbers";
+import { Confirm, Dialog } from "../../parts/Dialog";
+import { Form, Row, SelectField, TextField, useDraft } from "../../parts/form";
+import { scope } from "../../state/fleet";
+import { notice } from "../../state/notices";
+import { strings } from "../../strings";
+import { documentWords as words } from "../../strings_documents";
+import { driverName } from "./DriversView";
+
+const FILE = "/v1/drivers/{id}/documents/{documentId}/file";
+
+interface Props {
+  readonly driver: Driver;
+  readonly reload: () => Promise<void>;
+}
+
+type Asking = "new" | { readonly what: "file" | "document"; readonly document: Document } | null;
+
+const nameOf = ({ type, number }: Document) => (number ? `${words.types[type]} ${number}` : words.types[type]);
+
+export function Documents({ driver, reload }: Props) {
+  const asking = useSignal<Asking>(null);
+  const close = () => { asking.value = null; };
+  const put = async (documents: readonly unknown[]) => {
+    await api.put("/v1/drivers/{id}", { path: { id: driver.id }, query: scope.peek(), body: { documents } as unknown as UpdateDriverBody });
+    await reload();
+  };
+  const removeFile = async (document: Document) => {
+    await api.delete(FILE, { path: { id: driver.id, documentId: document.id ?? "" }, query: scope.peek() });
+    await reload();
+  };
+  const documents = driver.documents ?? [];
+  const one = asking.value;
+  return (
+    <section class="part" aria-label={words.title}>
+      <header>
+        <h3>{words.title}</h3><span class="grow" />
+        {may("writeDrivers") && <button type="button" onClick={() => { asking.value = "new"; }}>{words.add}</button>}
+      </header>
+      {documents.length === 0 && <p class="quiet">{words.none}</p>}
+      <ul class="lines">
+        {documents.map((document) => <Line key={document.id} driver={driver} document={document} reload={reload} onAsk={(what) => { asking.value = { what, document }; }} />)}
+      </ul>
+      {one === "new" && <NewDocument driver={driver} add={(document) => put([...documents, document])} onClose={close} />}
+      {one !== null && one !== "new" && (one.what === "file"
+        ? <Confirm title={words.removeFileTitle(nameOf(one.document))} text={words.removeFileText} action={words.removeFile} work={() => removeFile(one.document)} onClose={close} />
+        : <Confirm title={words.removeTitle(nameOf(one.document))} text={words.removeText} action={strings.manage.form.delete} work={() => put(documents.filter(({ id }) => id !== one.document.id))} onClose={close} />)}
+    </section>
+  );
+}
+
+function Line({ driver, document, reload, onAsk }: Props & { document: Document; onAsk: (what: "file" | "document") => void }) {
+  const { issuedAt, expiresAt, note, file } = document;
+  const name = nameOf(document);
+  const path = { id: driver.id, documentId: document.id ?? "" };
+  const download = async () => {
+    const content = await api.download(FILE, { path, query: scope.peek() });
+    const link = window.document.createElement("a");
+    link.href = URL.createObjectURL(content);
+    link.download = `${driverName(driver)}, ${name}`;
+    link.click();
+    // the browser has it by then
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  };
+  return (
+    <li>
+      <b>{name}</b>
+      <span class="quiet">{[issuedAt && day(issuedAt), expiresAt && words.until(day(expiresAt)), note].filter(Boolean).join(" · ")}</span>
+      <span class="grow" />
+      {file && <button type="button" aria-label={words.downloadFor(name)} onClick={() => download().catch(notice)}>{words.download(words.kinds[file.mediaType], sizeOf(file.bytes))}</button>}
+      {may("writeDrivers") && (
+        <>
+          <Upload name={name} isAgain={Boolean(file)} send={async (chosen) => {
+            await api.upload(FILE, { path, query: scope.peek() }, chosen);
+            await reload();
+          }} />
+          {file && <button type="button" aria-label={words.removeFileFor(name)} onClick={() => onAsk("file")}>{words.removeFile}</button>}
+          <button type="button" class="danger" aria-label={words.removeFor(name)} onClick={() => onAsk("document")}>{words.remove}</button>
+        </>
+      )}
+    </li>
+  );
+}
+
+function sizeOf(bytes: number): string {
+  return bytes < 1e6 ? words.kilobytes(decimal(Math.max(1, bytes / 1e3), 0)) : words.megabytes(decimal(bytes / 1e6, 1));
+}
+
+/** A button that asks for a file and sends it. */
+function Upload({ name, isAgain, send }: { name: string; isAgain: boolean; send: (file: File) => Promise<void> }) {
+  const field = useRef<HTMLInputElement>(null);
+  const isBusy = useSignal(false);
+  const take = async (input: HTMLInputElement) => {
+    const [file] = input.files ?? [];
+    if (!file) return;
+    isBusy.value = true;
+    try {
+      await send(file);
+    } catch (problem) {
+      notice(problem);
+    } finally {
+      isBusy.value = false;
+      input.value = "";
+    }
+  };
+  return (
+    <>
+      <input ref={field} type="file" accept={Object.keys(words.kinds).join(",")} aria-label={words.file} hidden onChange={(event) => void take(event.currentTarget)} />
+      <button type="button" disabled={isBusy.value} title={words.fileHint} aria-label={isAgain ? words.replaceFor(name) : words.uploadFor(name)} onClick={() => field.current?.click()}>
+        {isAgain ? words.replace : words.upload}
+      </button>
+    </>
+  );
+}
+
+function NewDocument({ driver, add, onClose }: { driver: Driver; add: (document: unknown) => Promise<void>; onClose: () => void }) {
+  const draft = useDraft(() => ({ document: { type: "license" satisfies DocumentType } }));
+  const make = async () => {
+    await add(draft.value.peek()["document"]);
+    onClose();
+  };
+  const title = words.addTitle(driverName(driver));
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form draft={draft} label={title} action={strings.manage.form.save} work={make} onCancel={onClose}>
+        <Row>
+          <SelectField of="/document/type" label={words.type} options={words.types} />
+          <TextField of="/document/number" label={words.number} />
+        </Row>
+        <Row>
+          <TextField of="/document/issuedAt" label={words.issued} type="date" />
+          <TextField of="/document/expiresAt" label={words.expires} type="date" />
+        </Row>
+        <TextField of="/document/note" label={words.note} rows={2} />
+      </Form>
+    </Dialog>
+  );
+}
