@@ -10351,8 +10351,8 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/geo+json": unknown;
                     readonly "application/json": components["schemas"]["PageOf_GeofenceOut"];
+                    readonly "application/geo+json": unknown;
                 };
             };
             /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
@@ -10393,7 +10393,6 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/geo+json": unknown;
                 /**
                  * @example {
                  *       "name": "Depot",
@@ -10408,6 +10407,7 @@ export interface operations {
                  *     }
                  */
                 readonly "application/json": components["schemas"]["CreateGeofenceBody"];
+                readonly "application/geo+json": unknown;
             };
         };
         readonly responses: {
@@ -10417,8 +10417,8 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/geo+json": unknown;
                     readonly "application/json": components["schemas"]["GeofenceOut"];
+                    readonly "application/geo+json": unknown;
                 };
             };
             /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
@@ -10553,8 +10553,8 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/geo+json": components["schemas"]["FeatureCollectionIn"];
                 readonly "application/json": components["schemas"]["ImportBody"];
+                readonly "application/geo+json": components["schemas"]["FeatureCollectionIn"];
             };
         };
         readonly responses: {
@@ -10629,8 +10629,8 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/geo+json": unknown;
                     readonly "application/json": components["schemas"]["GeofenceOut"];
+                    readonly "application/geo+json": unknown;
                 };
             };
             /** @description As If-None-Match knows it */
@@ -10683,8 +10683,8 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/geo+json": unknown;
                 readonly "application/json": components["schemas"]["UpdateGeofenceBody"];
+                readonly "application/geo+json": unknown;
             };
         };
         readonly responses: {
@@ -10694,8 +10694,8 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/geo+json": unknown;
                     readonly "application/json": components["schemas"]["GeofenceOut"];
+                    readonly "application/geo+json": unknown;
                 };
             };
             /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
