@@ -171,7 +171,7 @@ async fn report_in_every_way(client: &Client, Made { admin, phone, key, share, .
 }
 
 /// Sockets and streams by token and by ticket, right ones and wrong ones.
-async fn listen(client: &mut Client, url: &str, Made { admin, phone, key, organization }: &Made) {
+async fn listen(client: &mut Client, url: &str, Made { admin, phone, key, organization, .. }: &Made) {
     for (request, is_let_in) in [
         (socket::tracker(url, phone), true),
         (socket::tracker(url, key), true),
