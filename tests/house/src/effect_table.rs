@@ -389,13 +389,4 @@ pub(crate) const EFFECTS: &[(&str, &str, &[Effect])] = &[
             ),
         ],
     ),
-    (
-        "src/domain/api_key.rs",
-        "CreateApiKey",
-        &[
-            ("name", "web/src/views/programs/Keys.tsx", "key.name"),
-            ("scopes", "src/auth/api_keys.rs", "key_scopes"),
-            ("expires_at", "src/auth/api_keys.rs", "require_unexpired(expires_at"),
-        ],
-    ),
 ];

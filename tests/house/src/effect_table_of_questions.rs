@@ -1,4 +1,4 @@
-//! The table of effects goes on: what is asked or found of what is recorded, and not kept as master data.
+//! The table of effects goes on: what is asked or found of what is recorded, and not kept as master data; and programs' keys.
 
 use crate::effect_table::{Effect, ORGANIZATION};
 
@@ -22,6 +22,15 @@ pub(crate) const OF_QUESTIONS: &[(&str, &str, &[Effect])] = &[
         &[
             ("outcome", "src/store/fuel_verdict.rs", "found.outcome"),
             ("note", "src/store/fuel_verdict.rs", "found.note"),
+        ],
+    ),
+    (
+        "src/domain/api_key.rs",
+        "CreateApiKey",
+        &[
+            ("name", "web/src/views/programs/Keys.tsx", "key.name"),
+            ("scopes", "src/auth/api_keys.rs", "key_scopes"),
+            ("expires_at", "src/auth/api_keys.rs", "require_unexpired(expires_at"),
         ],
     ),
 ];
