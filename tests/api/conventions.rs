@@ -109,7 +109,7 @@ fn every_body_is_refused_alike_when_it_is_none() {
             TABLE.iter().filter(|route| route.path.starts_with("/v1/") && route.path != "/v1/positions")
         {
             let pointer = format!(
-                "/paths/{}/{}/requestBody",
+                "/paths/{}/{}/requestBody/content/application~1json",
                 route.path.replace('/', "~1"),
                 route.method.to_lowercase()
             );
@@ -158,7 +158,10 @@ fn of_several_faults_the_same_is_told_first_on_every_route() {
                 as_root(&app, route.method, &nowhere, &json, "{}").await.problem(404, "notFound");
             }
             let place = route.path.replace('/', "~1");
-            let pointer = format!("/paths/{place}/{}/requestBody", route.method.to_lowercase());
+            let pointer = format!(
+                "/paths/{place}/{}/requestBody/content/application~1json",
+                route.method.to_lowercase()
+            );
             if document.pointer(&pointer).is_some() {
                 bodies += 1;
                 let path = format!("{path}?surprise=1");
