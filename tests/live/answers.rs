@@ -68,8 +68,13 @@ pub(crate) async fn answers(settings: Settings, filled: &Filled) -> Answers {
     let mut asking = Asking { server: &server, answers: Answers::new() };
     let description = serde_json::to_value(waypost::http::routes::document()).unwrap();
     let paths = description["paths"].as_object().unwrap();
-    // A stream of events does not end.
-    let is_whole = |path: &str| !path.contains("/ws/") && path != "/v1/events/stream";
+    // A stream of events does not end; what a share shows and the file of a document are asked by what no list tells.
+    let is_whole = |path: &str| {
+        !path.contains("/ws/")
+            && path != "/v1/events/stream"
+            && !path.starts_with("/s/")
+            && !path.ends_with("/file")
+    };
     let gets = paths.iter().filter(|(path, methods)| methods.get("get").is_some() && is_whole(path));
     let (of_one, lists): (Vec<&String>, Vec<&String>) =
         gets.map(|(path, _)| path).partition(|path| path.contains('{'));
@@ -88,6 +93,7 @@ pub(crate) async fn answers(settings: Settings, filled: &Filled) -> Answers {
                 "driverId" => "/v1/drivers",
                 "vehicleId" => "/v1/vehicles",
                 "geofenceId" => "/v1/geofences",
+                "eventId" => "/v1/fuel/events",
                 other => panic!("whose is {other}?"),
             };
             for id in &ids[list] {
