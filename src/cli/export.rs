@@ -201,10 +201,8 @@ pub(super) async fn run(export: Export) -> anyhow::Result<()> {
     if !vehicle.is_empty() {
         vehicles.retain(|known| vehicle.contains(&known.0));
     }
-    let printed = match Lines::begin(format, BufWriter::new(io::stdout().lock())) {
-        Ok(mut lines) => print(&stored, &vehicles, &request, &mut lines).await,
-        Err(error) => Err(error),
-    };
+    let out = BufWriter::new(io::stdout().lock());
+    let printed = print(&stored, &vehicles, &request, format, out).await;
     db.close().await;
     match printed {
         // The reader has seen enough, as with `head`.
@@ -213,12 +211,14 @@ pub(super) async fn run(export: Export) -> anyhow::Result<()> {
     }
 }
 
-async fn print<W: Write>(
+async fn print(
     stored: &Stored,
     vehicles: &[VehicleId],
     request: &HistoryRequest,
-    lines: &mut Lines<W>,
+    format: Format,
+    out: impl Write,
 ) -> anyhow::Result<()> {
+    let mut lines = Lines::begin(format, out)?;
     for vehicle in vehicles {
         let mut after = None;
         loop {

@@ -137,7 +137,7 @@ async fn data(context: &Shared, caller: &Caller, change: &Change) -> Result<Opti
         }
         ChangedResource::Geofence => {
             let found = crate::ops::geofences::find_geofence(context, by, id.into()).await;
-            let Some(found) = visible(found)? else { return Ok(None) };
+            let Some((_, found)) = visible(found)? else { return Ok(None) };
             json(&geofences::with_count(context, found).await?).map(Some)
         }
         ChangedResource::Tracker => shown_as(trackers::find_tracker(context, by, id.into()).await),

@@ -214,8 +214,8 @@ pub async fn find_geofence(
     request: HttpRequest,
     by: Scoped,
 ) -> Answer {
-    let found = ops::find_geofence(&context, &by, id).await?;
-    let past_correction = ops::past_correction(&context, &by, id).await?;
+    let (scope, found) = ops::find_geofence(&context, &by, id).await?;
+    let past_correction = ops::past_correction(&context, &scope, id).await?;
     let out = GeofenceOut { past_correction, ..with_count(&context, found).await? };
     Ok(single(HttpResponse::Ok(), &request, &out))
 }

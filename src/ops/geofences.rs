@@ -78,20 +78,24 @@ pub async fn list_geofences(
     Ok(geofence::list(&context.db, &scope, filter, sort, page).await?)
 }
 
-/// A geofence.
-pub async fn find_geofence(context: &Context, by: &Scoped, id: GeofenceId) -> Result<Geofence, OpError> {
+/// A geofence, and the scope it was found in.
+pub async fn find_geofence(
+    context: &Context,
+    by: &Scoped,
+    id: GeofenceId,
+) -> Result<(OrgScope, Geofence), OpError> {
     let scope = by.scope(context, Action::ReadGeofences).await?;
-    geofence::find(context.db.read(), &scope, id).await?.ok_or(OpError::NotFound)
+    let found = geofence::find(context.db.read(), &scope, id).await?;
+    Ok((scope, found.ok_or(OpError::NotFound)?))
 }
 
 /// What of the past awaits a correction because of a geofence.
 pub async fn past_correction(
     context: &Context,
-    by: &Scoped,
+    scope: &OrgScope,
     id: GeofenceId,
 ) -> Result<Option<PastCorrection>, OpError> {
-    let scope = by.scope(context, Action::ReadGeofences).await?;
-    Ok(geofence::past_correction(context.db.read(), &scope, id).await?)
+    Ok(geofence::past_correction(context.db.read(), scope, id).await?)
 }
 
 /// How many vehicles are inside each of some geofences now.

@@ -83,11 +83,12 @@ pub async fn part(db: &Db, scope: &OrgScope, file: Uuid, part: i64) -> Result<Op
     Ok(row.map(|(content,)| content))
 }
 
-/// Takes the file from a document; returns whether there was one.
-pub async fn delete_one(on: On<'_>, scope: &OrgScope, (driver, document): (DriverId, Uuid)) -> Result<bool> {
+/// Takes the file from a document, if it has one.
+pub async fn delete_one(on: On<'_>, scope: &OrgScope, (driver, document): (DriverId, Uuid)) -> Result<()> {
     let delete = "delete from driver_file where organization_id = $1 and driver_id = $2 and document_id = $3";
     let stmt = on.sql(delete).bind(Uuid::from(scope.organization_id())).bind(driver.0).bind(document);
-    Ok(stmt.run().await? > 0)
+    stmt.run().await?;
+    Ok(())
 }
 
 /// Takes the files from a driver's documents that are none any more: all but those of `kept`.

@@ -1,7 +1,5 @@
 //! What a dry run of a geofence reads: vehicles as the engine knows them, and their fixes piece by piece.
 
-use std::collections::HashMap;
-
 use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{Fix, Timestamp, Vehicle, VehicleId, VehicleLimits};
@@ -11,8 +9,9 @@ use super::filters::one_of;
 use super::fix_row::FixRow;
 use super::fixes::{Key, Range, read_fixes};
 use super::position_chunk::Span;
+use super::seeds::spans_by_vehicle;
 use super::sql::{Db, Reader, Result};
-use super::time::{Time, just_before};
+use super::time::just_before;
 use super::track::Track;
 use crate::auth::scope::OrgScope;
 
@@ -25,11 +24,7 @@ pub async fn vehicles(db: &Db, scope: &OrgScope, ids: &[VehicleId]) -> Result<Ve
     let rows: Vec<(Uuid, String, Json<VehicleLimits>)> = stmt.push(" order by name, id").all().await?;
     let select = "select o.vehicle_id, o.began_at, o.ended_at from out_of_service o join vehicle v on v.id = o.vehicle_id \
         where v.organization_id = $1 order by o.vehicle_id, o.began_at";
-    let spans: Vec<(Uuid, Time, Option<Time>)> = db.lists().sql(select).bind(organization).all().await?;
-    let mut out_of_service: HashMap<Uuid, Vec<(Timestamp, Option<Timestamp>)>> = HashMap::new();
-    for (vehicle, from, to) in spans {
-        out_of_service.entry(vehicle).or_default().push((from.into(), to.map(Into::into)));
-    }
+    let mut out_of_service = spans_by_vehicle(db.lists().sql(select).bind(organization).all().await?);
     let vehicle = |(id, name, Json(limits)): (Uuid, String, Json<VehicleLimits>)| Vehicle {
         id: id.into(),
         organization_id: scope.organization_id(),

@@ -1,6 +1,6 @@
-//! Conditions that several lists share.
+//! Conditions and lists of ids that several queries share.
 
-use waypost_actors::model::Timestamp;
+use waypost_actors::model::{Timestamp, VehicleId};
 
 use super::sql::{Engine, Param, Stmt};
 use super::time::Time;
@@ -15,6 +15,12 @@ pub(super) fn one_of<'c, T: Copy + for<'q> Param<'q>>(
         return stmt;
     }
     stmt.push(condition).push_each(values, |stmt, value| stmt.push_bind(*value)).push(")")
+}
+
+/// Ends a subquery over vehicles: its table has a row for each of them, with the id in `column1`.
+pub(super) fn each_of<'c>(stmt: Stmt<'c>, vehicles: &[VehicleId]) -> Stmt<'c> {
+    let one = |stmt: Stmt<'c>, vehicle: &VehicleId| stmt.push("(").push_bind(vehicle.0).push(")");
+    stmt.push("(values ").push_each(vehicles, one).push(") as wanted)")
 }
 
 /// Restricts a query to rows changed after an instant; `and_column`: ` and ` with the column that says when they were.

@@ -9,14 +9,13 @@ use waypost_actors::model::{Place, Timestamp, VehicleId};
 use waypost_actors::tracking::{NearSpan, Stretch};
 
 use super::chunk_area::{area_of, unpack_area};
+use super::filters::each_of;
 use super::packed_chunk::ChunkFix;
 use super::sql::{Db, Result, Stmt};
 use super::time::Time;
 
 /// Vehicles that are looked at by one statement.
 pub(super) const TOGETHER: usize = 16;
-/// Ends the look-up of where a vehicle's rows begin.
-const THIRD_LAST: &str = " order by b.recorded_at desc limit 1 offset 2) as begin from ";
 /// Rows of `position` that become one stretch, where there is no chunk before them.
 const ROWS_TOGETHER: usize = 64;
 
@@ -76,14 +75,9 @@ impl Way {
 /// The vehicles' chunks, each vehicle's from the third last that begins before an instant on: so its last two fixes before
 /// that are among them, though few of some chunk may count.
 async fn chunks(db: &Db, vehicles: &[VehicleId], from: Timestamp) -> Result<HashMap<VehicleId, Way>> {
-    let stmt = db.read().sql(
-        "select c.vehicle_id, c.recorded_at, c.ended_at, c.area from position_chunk c \
-         join (select column1 as vehicle, (select b.recorded_at from position_chunk b where b.vehicle_id = column1 \
-         and b.recorded_at < ",
-    );
-    let stmt = each(stmt.push_bind(Time(from)).push(THIRD_LAST), vehicles)
-        .push(" as one on c.vehicle_id = one.vehicle and c.recorded_at >= coalesce(one.begin, ");
-    let stmt = stmt.push_bind(Time(Timestamp::FIRST)).push(") order by c.vehicle_id, c.recorded_at");
+    let select = "select r.vehicle_id, r.recorded_at, r.ended_at, r.area from position_chunk r";
+    let stmt = from_third_last(db.read().sql(select), "position_chunk b where", vehicles, from)
+        .push(" order by r.vehicle_id, r.recorded_at");
     let mut rows = stmt.stream::<(Uuid, Time, Time, Vec<u8>)>();
     let mut ways: HashMap<VehicleId, Way> = HashMap::new();
     while let Some((vehicle, began_at, ended_at, area)) = rows.try_next().await? {
@@ -101,15 +95,10 @@ async fn add_rows(
     from: Timestamp,
     ways: &mut HashMap<VehicleId, Way>,
 ) -> Result<()> {
-    let stmt = db.read().sql(
-        "select p.vehicle_id, p.recorded_at, p.latitude, p.longitude from position p \
-         join (select column1 as vehicle, (select b.recorded_at from position b where b.vehicle_id = column1 \
-         and b.quarantine is null and b.recorded_at < ",
-    );
-    let stmt = each(stmt.push_bind(Time(from)).push(THIRD_LAST), vehicles)
-        .push(" as one on p.vehicle_id = one.vehicle and p.recorded_at >= coalesce(one.begin, ");
-    let stmt = stmt.push_bind(Time(Timestamp::FIRST));
-    let stmt = stmt.push(") where p.quarantine is null order by p.vehicle_id, p.recorded_at");
+    let select = "select r.vehicle_id, r.recorded_at, r.latitude, r.longitude from position r";
+    let stmt =
+        from_third_last(db.read().sql(select), "position b where b.quarantine is null and", vehicles, from)
+            .push(" where r.quarantine is null order by r.vehicle_id, r.recorded_at");
     let mut rows = stmt.stream::<(Uuid, Time, f64, f64)>();
     while let Some((vehicle, at, latitude, longitude)) = rows.try_next().await? {
         ways.entry(vehicle.into()).or_default().add(at.into(), Place::new(latitude, longitude));
@@ -117,8 +106,17 @@ async fn add_rows(
     Ok(())
 }
 
-/// A list of vehicles, as a table with one column.
-fn each<'c>(stmt: Stmt<'c>, vehicles: &[VehicleId]) -> Stmt<'c> {
-    let one = |stmt: Stmt<'c>, vehicle: &VehicleId| stmt.push("(").push_bind(vehicle.0).push(")");
-    stmt.push("(values ").push_each(vehicles, one).push(") as wanted)")
+/// Restricts the rows `r` to those of some vehicles, each vehicle's from the third last before an instant on; to all of a
+/// vehicle that has fewer. `rows`: where that one is looked up, the same table as `b` up to its next condition.
+fn from_third_last<'c>(
+    stmt: Stmt<'c>,
+    rows: &'static str,
+    vehicles: &[VehicleId],
+    from: Timestamp,
+) -> Stmt<'c> {
+    let stmt = stmt.push(" join (select column1 as vehicle, (select b.recorded_at from ").push(rows);
+    let stmt = stmt.push(" b.vehicle_id = column1 and b.recorded_at < ").push_bind(Time(from));
+    let stmt = each_of(stmt.push(" order by b.recorded_at desc limit 1 offset 2) as begin from "), vehicles);
+    let stmt = stmt.push(" as one on r.vehicle_id = one.vehicle and r.recorded_at >= coalesce(one.begin, ");
+    stmt.push_bind(Time(Timestamp::FIRST)).push(")")
 }

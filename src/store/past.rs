@@ -7,7 +7,7 @@ use waypost_actors::model::{Cause, GeofenceId, Place, Timestamp, VehicleId, Visi
 use waypost_actors::ports::StoredFix;
 use waypost_actors::tracking::by_rank;
 
-use super::filters::one_of;
+use super::filters::{each_of, one_of};
 use super::fix_row::FixRow;
 use super::fixes::read_fixes;
 use super::packed_chunk::{ChunkFix, unpack_chunk};
@@ -172,7 +172,7 @@ async fn newest_chunks(
         .sql("select c.vehicle_id, c.fixes from position_chunk c join (select column1 as vehicle, ")
         .push("(select max(b.recorded_at) from position_chunk b where b.vehicle_id = column1");
     let stmt = between(stmt, " and b.recorded_at >= ", " and b.recorded_at <= ", range);
-    let stmt = each(stmt.push(") as chunk from "), vehicles);
+    let stmt = each_of(stmt.push(") as chunk from "), vehicles);
     let stmt = stmt.push(" as one on c.vehicle_id = one.vehicle and c.recorded_at = one.chunk");
     let stmt = between(stmt, " and c.recorded_at >= ", " and c.recorded_at <= ", range);
     let rows: Vec<(Uuid, Vec<u8>)> = stmt.all().await?;
@@ -190,7 +190,7 @@ async fn newest_changed(
         .sql("select one.vehicle, one.newest from (select column1 as vehicle, ")
         .push("(select max(b.recorded_at) from position b where b.vehicle_id = column1");
     let stmt = between(stmt, " and b.recorded_at >= ", " and b.recorded_at <= ", range);
-    let stmt = each(stmt.push(") as newest from "), vehicles).push(" as one where one.newest is not null");
+    let stmt = each_of(stmt.push(") as newest from "), vehicles).push(" as one where one.newest is not null");
     let rows: Vec<(Uuid, Time)> = stmt.all().await?;
     Ok(rows.into_iter().map(|(vehicle, at)| (vehicle.into(), at.into())).collect())
 }
@@ -202,11 +202,6 @@ fn between<'c>(
     range: (Timestamp, Timestamp),
 ) -> Stmt<'c> {
     stmt.push(from).push_bind(Time(range.0)).push(to).push_bind(Time(range.1))
-}
-
-fn each<'c>(stmt: Stmt<'c>, vehicles: &[VehicleId]) -> Stmt<'c> {
-    let one = |stmt: Stmt<'c>, vehicle: &VehicleId| stmt.push("(").push_bind(vehicle.0).push(")");
-    stmt.push("(values ").push_each(vehicles, one).push(") as wanted)")
 }
 
 /// The newest evaluated fix of a span; of two places at one instant the first by rank, as the engine takes it.

@@ -23,7 +23,7 @@ const SELECT_VEHICLES: &str = "select v.id, v.organization_id, v.name, v.trackin
     from vehicle v left join vehicle_state s on s.vehicle_id = v.id where ";
 
 /// Spans in which a vehicle was out of service, oldest first.
-type Spans = Vec<(Timestamp, Option<Timestamp>)>;
+pub(super) type Spans = Vec<(Timestamp, Option<Timestamp>)>;
 
 /// Every vehicle in use, and those taken out of use that still have open stays or await a correction; each with the
 /// newest commit contained in its stored state.
@@ -72,12 +72,16 @@ async fn read_seeds(db: &Db, stmt: Stmt<'_>) -> Result<Vec<(VehicleSeed, i64)>> 
 
 async fn read_spans(db: &Db) -> Result<HashMap<Uuid, Spans>> {
     let select = "select vehicle_id, began_at, ended_at from out_of_service order by vehicle_id, began_at";
-    let rows: Vec<(Uuid, Time, Option<Time>)> = db.read().sql(select).all().await?;
+    Ok(spans_by_vehicle(db.read().sql(select).all().await?))
+}
+
+/// Rows of `out_of_service`, each vehicle's oldest first.
+pub(super) fn spans_by_vehicle(rows: Vec<(Uuid, Time, Option<Time>)>) -> HashMap<Uuid, Spans> {
     let mut spans: HashMap<Uuid, Spans> = HashMap::new();
     for (vehicle, from, to) in rows {
         spans.entry(vehicle).or_default().push((from.into(), to.map(Into::into)));
     }
-    Ok(spans)
+    spans
 }
 
 /// One vehicle, in use or not.

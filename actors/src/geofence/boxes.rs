@@ -43,14 +43,10 @@ impl GeoBox {
     /// one of them may cross the antimeridian. `None` if there is no place.
     #[must_use]
     pub fn around(places: impl IntoIterator<Item = Place>) -> Option<Self> {
-        let at = |Place { latitude, longitude }: Place| Self {
-            west: longitude,
-            south: latitude,
-            east: longitude,
-            north: latitude,
+        let at = |Place { latitude, longitude }: Place| {
+            Self { west: longitude, south: latitude, east: longitude, north: latitude }.or_belt()
         };
-        let area = places.into_iter().map(at).reduce(|area, place| area.with(&place))?;
-        Some(area.or_belt())
+        places.into_iter().map(at).reduce(|area, place| area.with(&place))
     }
 
     /// The least box that holds both and the ways from one to the other; a belt around the world where these may cross the

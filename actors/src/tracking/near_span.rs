@@ -49,16 +49,14 @@ impl NearSpan {
                 Some(before) => before.area.zip(stretch.area).map(|(a, b)| a.with(&b)),
                 None => stretch.area,
             };
+            let left_at = before.map_or(stretch.began_at, |before| before.ended_at);
             let is_near = area.is_none_or(|area| fence.meets(&area));
             match &mut near {
                 Some(near) if is_near => near.until = None,
                 Some(near) => {
-                    near.until.get_or_insert(before.map_or(stretch.began_at, |before| before.ended_at));
+                    near.until.get_or_insert(left_at);
                 }
-                None if is_near => {
-                    let begin = before.map_or(stretch.began_at, |before| before.ended_at);
-                    near = Some(Self { from: begin.max(from), until: None });
-                }
+                None if is_near => near = Some(Self { from: left_at.max(from), until: None }),
                 None => {}
             }
             before = Some(stretch);
