@@ -18,6 +18,9 @@ const by = (options: Intl.DateTimeFormatOptions) => {
   return (instant: Instant): string => format.value.format(new Date(instant));
 };
 
+/** The name of a person. */
+export const fullName = ({ firstName, lastName }: { readonly firstName: string; readonly lastName: string }): string => `${firstName} ${lastName}`;
+
 /** The time of day, for where the day stands beside it. */
 export const timeOfDay = by({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
 /** Hour and minute. */

@@ -6,6 +6,7 @@ import { computed, effect, signal, untracked } from "@preact/signals";
 import { all, api } from "../api/client";
 import { reached } from "../api/reach";
 import type { VehicleOut } from "../api/schema";
+import { fullName } from "../format";
 import { Numbering } from "../live/columns";
 import { now } from "./clock";
 import { fleetIds, inside, positions, scope } from "./fleet";
@@ -117,7 +118,7 @@ function take(fleet: readonly VehicleOut[]): void {
   insideThen.clear();
   then.put({ ...columns, ids: columns.newIds });
   for (const { id, live } of fleet) live?.geofences?.forEach((stay) => insideThen.enter({ ...stay, vehicleId: id }));
-  driversThen.value = new Map(fleet.flatMap(({ id, driver }) => (driver ? [[id, `${driver.firstName} ${driver.lastName}`] as const] : [])));
+  driversThen.value = new Map(fleet.flatMap(({ id, driver }) => (driver ? [[id, fullName(driver)] as const] : [])));
   then.changed();
   insideThen.changed();
 }

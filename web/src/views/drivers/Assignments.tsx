@@ -5,7 +5,7 @@ import { useSignal } from "@preact/signals";
 import { api } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { Driver } from "../../api/types";
-import { dayAndTime } from "../../format";
+import { dayAndTime, fullName } from "../../format";
 import { useAnswer } from "../../parts/answer";
 import { Dialog } from "../../parts/Dialog";
 import { FindField } from "../../parts/FindField";
@@ -14,7 +14,7 @@ import { findVehicles } from "../../parts/vehicles";
 import { edits, loadVehicles, scope, vehicleName, vehicles } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { strings } from "../../strings";
-import { driverName, heldName } from "./DriversView";
+import { heldName } from "./DriversView";
 
 const words = strings.manage.drivers;
 const PAST_SHOWN = 20;
@@ -92,14 +92,14 @@ function AssignDialog({ driver, reload, onClose }: Props & { readonly onClose: (
     await reload();
     onClose();
   };
-  const title = words.assignTitle(driverName(driver));
+  const title = words.assignTitle(fullName(driver));
   return (
     <Dialog title={title} onClose={onClose}>
       <Form draft={draft} label={title} action={words.assignAction} work={assign} onCancel={onClose}>
         {free.length === 0 ? <p>{words.noVehicles}</p> : (
-          <FindField of="/vehicleId" label={words.vehicle} name={vehicleName} find={findVehicles(({ driver: other }) => (other ? driverName(other) : undefined), ACTIVE, mine)} />
+          <FindField of="/vehicleId" label={words.vehicle} name={vehicleName} find={findVehicles(({ driver: other }) => (other ? fullName(other) : undefined), ACTIVE, mine)} />
         )}
-        {chosen?.driver?.origin === "manual" && <CheckField of="/force" label={words.take(chosen.name, driverName(chosen.driver))} />}
+        {chosen?.driver?.origin === "manual" && <CheckField of="/force" label={words.take(chosen.name, fullName(chosen.driver))} />}
       </Form>
     </Dialog>
   );

@@ -7,15 +7,15 @@ import { api } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { Document, DocumentType, UpdateDriverBody } from "../../api/schema";
 import type { Driver } from "../../api/types";
-import { day } from "../../format";
+import { day, fullName } from "../../format";
 import { decimal } from "../../numbers";
 import { Confirm, Dialog } from "../../parts/Dialog";
 import { Form, Row, SelectField, TextField, useDraft } from "../../parts/form";
+import { saveFile } from "../../parts/save";
 import { scope } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { strings } from "../../strings";
 import { documentWords as words } from "../../strings_documents";
-import { driverName } from "./DriversView";
 
 const FILE = "/v1/drivers/{id}/documents/{documentId}/file";
 
@@ -63,15 +63,7 @@ function Line({ driver, document, reload, onAsk }: Props & { document: Document;
   const { issuedAt, expiresAt, note, file } = document;
   const name = nameOf(document);
   const path = { id: driver.id, documentId: document.id ?? "" };
-  const download = async () => {
-    const content = await api.download(FILE, { path, query: scope.peek() });
-    const link = window.document.createElement("a");
-    link.href = URL.createObjectURL(content);
-    link.download = `${driverName(driver)}, ${name}`;
-    link.click();
-    // the browser has it by then
-    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-  };
+  const download = async () => saveFile(`${fullName(driver)}, ${name}`, await api.download(FILE, { path, query: scope.peek() }));
   return (
     <li>
       <b>{name}</b>
@@ -129,7 +121,7 @@ function NewDocument({ driver, add, onClose }: { driver: Driver; add: (document:
     await add(draft.value.peek()["document"]);
     onClose();
   };
-  const title = words.addTitle(driverName(driver));
+  const title = words.addTitle(fullName(driver));
   return (
     <Dialog title={title} onClose={onClose}>
       <Form draft={draft} label={title} action={strings.manage.form.save} work={make} onCancel={onClose}>

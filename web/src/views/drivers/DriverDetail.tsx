@@ -5,7 +5,7 @@ import { useSignal } from "@preact/signals";
 import { api } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { Driver } from "../../api/types";
-import { day, dayAndTime } from "../../format";
+import { day, dayAndTime, fullName } from "../../format";
 import { Confirm, Dialog } from "../../parts/Dialog";
 import { Facts } from "../../parts/Desk";
 import { Form, TextField, useDraft } from "../../parts/form";
@@ -14,7 +14,6 @@ import { scope } from "../../state/fleet";
 import { strings } from "../../strings";
 import { Assignments } from "./Assignments";
 import { DriverForm } from "./DriverForm";
-import { driverName } from "./DriversView";
 
 const words = strings.manage.drivers;
 const Documents = lazy(async () => (await import("./Documents")).Documents);
@@ -29,7 +28,7 @@ export function DriverDetail({ driver, reload, onGone }: Props) {
   const asking = useSignal<"edit" | "lock" | "unlock" | "delete" | null>(null);
   const close = () => { asking.value = null; };
   const ask = (what: "edit" | "lock" | "unlock" | "delete") => () => { asking.value = what; };
-  const name = driverName(driver);
+  const name = fullName(driver);
   const path = { id: driver.id };
 
   if (asking.value === "edit") {
@@ -94,7 +93,7 @@ function LockDialog({ driver, reload, onClose }: { driver: Driver; reload: () =>
     await reload();
     onClose();
   };
-  const title = words.lockTitle(driverName(driver));
+  const title = words.lockTitle(fullName(driver));
   return (
     <Dialog title={title} onClose={onClose}>
       <Form draft={draft} label={title} action={words.lock} work={lock} onCancel={onClose}>

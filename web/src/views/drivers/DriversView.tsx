@@ -5,6 +5,7 @@ import { useSignal } from "@preact/signals";
 import { all, api } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { Driver } from "../../api/types";
+import { fullName } from "../../format";
 import { Desk, Detail } from "../../parts/Desk";
 import { Listing, useList } from "../../parts/Listing";
 import { scope, vehicles } from "../../state/fleet";
@@ -16,7 +17,6 @@ import { FindDriver } from "./FindDriver";
 
 const words = strings.manage.drivers;
 
-export const driverName = (driver: { firstName: string; lastName: string }): string => `${driver.firstName} ${driver.lastName}`;
 
 /** The name of a vehicle that somebody drives: as it is now, if it is the organization's. */
 export const heldName = ({ id, name }: { id: string; name: string }): string => vehicles.value.get(id)?.name ?? name;
@@ -32,10 +32,10 @@ export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
   const list = (
     <Listing
       title={words.title} note={words.count} items={items.value} current={open}
-      id={({ id }) => id} text={(one) => `${driverName(one)} ${one.employeeCode ?? ""} ${one.license?.number ?? ""}`} address={(id) => href("drivers", id)}
+      id={({ id }) => id} text={(one) => `${fullName(one)} ${one.employeeCode ?? ""} ${one.license?.number ?? ""}`} address={(id) => href("drivers", id)}
       empty={[words.empty, may("writeDrivers") ? words.emptyNext : words.emptyNextRead]}
       columns={[
-        { title: words.name, cell: driverName },
+        { title: words.name, cell: fullName },
         { title: words.vehicles, cell: (one) => one.currentVehicles.map(heldName).join(", ") },
         { title: words.license, cell: (one) => <LicenseMark driver={one} /> },
         { title: words.status, cell: (one) => words.statuses[one.status ?? "active"] },
@@ -55,7 +55,7 @@ export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
         <Detail key="new" title={words.new} back={href("drivers")}><DriverForm driver={null} onSaved={show} /></Detail>
       )}
       {open && open !== "new" && items.value && (
-        <Detail key={open} title={driver ? driverName(driver) : words.title} back={href("drivers")}>
+        <Detail key={open} title={driver ? fullName(driver) : words.title} back={href("drivers")}>
           {driver ? <DriverDetail driver={driver} reload={reload} onGone={() => show(null)} /> : <p class="quiet">{strings.manage.form.gone}</p>}
         </Detail>
       )}

@@ -4,11 +4,11 @@ import { useSignal } from "@preact/signals";
 
 import { api } from "../../api/client";
 import type { PageOfDriverView } from "../../api/schema";
+import { fullName } from "../../format";
 import { Dialog } from "../../parts/Dialog";
 import { Form, Row, TextField, useDraft } from "../../parts/form";
 import { scope } from "../../state/fleet";
 import { strings } from "../../strings";
-import { driverName } from "./DriversView";
 
 const words = strings.manage.drivers;
 
@@ -37,7 +37,7 @@ export function FindDriver({ onClose, onTaken }: { onClose: () => void; onTaken:
         <ul class="lines">
           {found.value?.map((driver) => (
             <li key={driver.id}>
-              <b>{driverName(driver)}</b> <span class="quiet">{driver.lock.locked ? words.locked : words.unlocked}</span><span class="grow" />
+              <b>{fullName(driver)}</b> <span class="quiet">{driver.lock.locked ? words.locked : words.unlocked}</span><span class="grow" />
               {!driver.lock.locked && <button type="button" onClick={() => void draft.submit(() => take(driver.id))}>{words.take_over}</button>}
             </li>
           ))}

@@ -1,6 +1,6 @@
 // One refuel or drain with its evidence, and what somebody found of it. Prints on one page.
 
-import { useSignal } from "@preact/signals";
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useId } from "preact/hooks";
 
 import { api } from "../../api/client";
@@ -9,6 +9,7 @@ import { Problem, sentence } from "../../api/problem";
 import type { FuelOutcome, JudgedFuelEvent } from "../../api/schema";
 import { measure, span } from "../../format";
 import { placeText } from "../../map/place_text";
+import { type Person, Phone } from "../../parts/Driver";
 import { Empty } from "../../parts/Empty";
 import { Time } from "../../parts/Time";
 import { useAnswer } from "../../parts/answer";
@@ -18,7 +19,7 @@ import { href } from "../../state/route";
 import { fuelEventWords as words } from "../../strings_fuel_event";
 import "../../styles/fuel_event.css";
 import { FuelChart } from "../vehicle/FuelChart";
-import { type Evidence, type Person, loadEvidence } from "./evidence";
+import { type Evidence, loadEvidence } from "./evidence";
 
 export function FuelEventView({ parts: [id = ""] }: { parts: readonly string[] }) {
   return <OneEvent key={id} id={id} />;
@@ -27,24 +28,25 @@ export function FuelEventView({ parts: [id = ""] }: { parts: readonly string[] }
 function OneEvent({ id }: { id: string }) {
   const fault = useSignal("");
   const judged = useSignal<JudgedFuelEvent | null>(null);
-  const ask = async () => {
+  const ask = () => {
     // a verdict is told with the alert it is of
     edits.value.alert;
-    const event = await api.get("/v1/fuel/events/{eventId}", { path: { eventId: id }, query: scope.value });
-    judged.value = event;
-    return event;
+    return api.get("/v1/fuel/events/{eventId}", { path: { eventId: id }, query: scope.value });
   };
   const found = useAnswer(ask, (problem) => {
     fault.value = problem instanceof Problem && problem.status === 404 ? words.unknown : sentence(problem);
   });
-  const isThere = found.value !== null;
+  useSignalEffect(() => { judged.value = found.value; });
+  // no verdict changes the evidence
+  const revision = useComputed(() => found.value?.revision);
   const evidence = useAnswer<Evidence | null>(async () => {
-    const event = found.value;
-    return event ? loadEvidence(event) : null;
+    revision.value;
+    const event = found.peek();
+    return event && loadEvidence(event);
   });
-  if (!isThere) return fault.value ? <Empty what={fault.value} next="" /> : <p class="quiet" role="status">{words.loading}</p>;
-  const event = judged.value ?? found.value;
-  return event && <Sheet event={event} evidence={evidence.value} onJudged={(next) => { judged.value = next; }} />;
+  const event = judged.value;
+  if (!event) return fault.value ? <Empty what={fault.value} next="" /> : <p class="quiet" role="status">{words.loading}</p>;
+  return <Sheet event={event} evidence={evidence.value} onJudged={(next) => { judged.value = next; }} />;
 }
 
 interface Props {
@@ -97,7 +99,7 @@ function Facts({ event, driver }: { event: JudgedFuelEvent; driver: Person | nul
         <dt>{words.place}</dt><dd>{location ? placeText(location) : words.noPlace}</dd>
         {geofenceIds.length > 0 && <><dt>{words.fences}</dt><dd>{geofenceIds.map(fenceName).join(", ")}</dd></>}
         <dt>{words.driver}</dt>
-        <dd><span>{driver ? driver.name : words.nobody}</span> {driver?.phone && <a href={`tel:${driver.phone.replace(/[^+\d]/g, "")}`}>{driver.phone}</a>}</dd>
+        <dd><span>{driver ? driver.name : words.nobody}</span> {driver && <Phone number={driver.phone} />}</dd>
         <dt>{words.found}</dt><dd><Time at={event.detectedAt} /></dd>
       </dl>
     </section>

@@ -2,7 +2,9 @@
 
 import { all, api } from "../../api/client";
 import type { Columns, FuelEntry, JudgedFuelEvent, Place } from "../../api/schema";
+import { fullName } from "../../format";
 import { bearing } from "../../map/mercator";
+import { type Person, findDriver } from "../../parts/Driver";
 import { fleetIds, scope } from "../../state/fleet";
 import { loadFuel } from "../vehicle/Fuel";
 
@@ -23,11 +25,6 @@ export interface Neighbour {
   readonly driver: string;
 }
 
-export interface Person {
-  readonly name: string;
-  readonly phone: string;
-}
-
 /** What is shown beside the event itself; null where it cannot be looked for. */
 export interface Evidence {
   readonly columns: Columns;
@@ -42,7 +39,7 @@ export async function loadEvidence(event: JudgedFuelEvent): Promise<Evidence> {
     loadFuel(event.vehicleId, from - 2 * HOUR_MS, to + 2 * HOUR_MS),
     readingsAround(event.vehicleId, from - READINGS_AROUND_MS, to + READINGS_AROUND_MS),
     event.location ? neighboursAt(event.vehicleId, event.location, event.startedAt) : null,
-    event.driverId ? person(event.driverId) : null,
+    event.driverId ? findDriver(event.driverId) : null,
   ]);
   return { columns, readings, neighbours, driver };
 }
@@ -63,15 +60,7 @@ async function neighboursAt(vehicleId: string, place: Place, at: string): Promis
     if (!position || id === vehicleId) return [];
     const { meters } = bearing(place.longitude, place.latitude, position.longitude, position.latitude);
     const ageMs = Date.parse(at) - Date.parse(live.lastFixAt ?? at);
-    return meters <= NEAR_METERS ? [{ id, name, meters, ageMs, driver: driver ? `${driver.firstName} ${driver.lastName}` : "" }] : [];
+    return meters <= NEAR_METERS ? [{ id, name, meters, ageMs, driver: driver ? fullName(driver) : "" }] : [];
   });
   return near.sort((a, b) => a.meters - b.meters);
-}
-
-/** Whoever is gone has no name here. */
-async function person(id: string): Promise<Person | null> {
-  const found = await api.get("/v1/drivers/{id}", { path: { id }, query: scope.peek() }).catch(() => null);
-  if (!found) return null;
-  const { firstName = "", lastName = "", phone = "" } = found as { firstName?: string; lastName?: string; phone?: string | null };
-  return { name: `${firstName} ${lastName}`.trim(), phone: phone ?? "" };
 }

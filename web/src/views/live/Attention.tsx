@@ -3,14 +3,14 @@
 import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import { api } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { Alert } from "../../api/schema";
 import { measure } from "../../format";
+import { type Person, Phone, findDriver } from "../../parts/Driver";
 import { Time } from "../../parts/Time";
 import { acknowledge, alerts, isMore, snooze } from "../../state/alerts";
 import { now } from "../../state/clock";
-import { scope, suspected, vehicleName } from "../../state/fleet";
+import { suspected, vehicleName } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { href } from "../../state/route";
 import { alertWords as words } from "../../strings_alerts";
@@ -84,23 +84,15 @@ function detail({ rule, volumeLiters, maxSpeedKmh, limitKmh, geofenceName }: Ale
   return geofenceName && <b>{geofenceName}</b>;
 }
 
-interface Person {
-  readonly name: string;
-  readonly phone?: string;
-}
-
 /** Who was asked for: alerts are few, and their drivers come again. */
 const people = signal<ReadonlyMap<string, Person>>(new Map());
 
 function Driver({ id }: { id: string }) {
   useEffect(() => {
     if (people.peek().has(id)) return;
-    api.get("/v1/drivers/{id}", { path: { id }, query: scope.peek() }).then((found) => {
-      const { firstName, lastName, phone } = found as { firstName?: string; lastName?: string; phone?: string };
-      people.value = new Map(people.peek()).set(id, { name: `${firstName ?? ""} ${lastName ?? ""}`.trim(), ...(phone && { phone }) });
-    }, () => {}); // a driver who is gone has no name here
+    void findDriver(id).then((driver) => { if (driver) people.value = new Map(people.peek()).set(id, driver); });
   }, [id]);
   const driver = people.value.get(id);
   if (!driver) return null;
-  return <div class="event-when">{driver.name} {driver.phone && <a href={`tel:${driver.phone.replace(/[^+\d]/g, "")}`} aria-label={words.call(driver.name)}>{driver.phone}</a>}</div>;
+  return <div class="event-when">{driver.name} <Phone number={driver.phone} label={words.call(driver.name)} /></div>;
 }

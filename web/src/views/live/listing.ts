@@ -2,7 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 
-import { byName } from "../../format";
+import { byName, fullName } from "../../format";
 import { vehicleName, vehicles } from "../../state/fleet";
 import { table } from "../../state/past";
 import { inAddress } from "../../state/route";
@@ -41,8 +41,8 @@ const found = computed<readonly string[]>(() => {
   if (wanted === "") return named.value;
   const has = (text: string | null | undefined) => text?.toLocaleLowerCase().includes(wanted) ?? false;
   const driver = (id: string) => {
-    const { firstName = "", lastName = "" } = vehicles.value.get(id)?.driver ?? {};
-    return `${firstName} ${lastName}`;
+    const one = vehicles.value.get(id)?.driver;
+    return one ? fullName(one) : "";
   };
   return named.value.filter((id) => has(vehicleName(id)) || has(vehicles.value.get(id)?.plate?.number) || has(driver(id)));
 });

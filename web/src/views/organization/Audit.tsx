@@ -6,7 +6,7 @@ import { useId, useMemo } from "preact/hooks";
 import { all, api } from "../../api/client";
 import { reached } from "../../api/reach";
 import type { AuditEntry } from "../../api/schema";
-import { dayAndTime } from "../../format";
+import { dayAndTime, fullName } from "../../format";
 import { Empty } from "../../parts/Empty";
 import { edits, fences, scope, vehicles } from "../../state/fleet";
 import { notice } from "../../state/notices";
@@ -49,7 +49,7 @@ export function Audit() {
       all((page) => api.get("/v1/drivers", { query: { ...page, ...scope.peek() } })),
     ] as const;
     Promise.all(lists)
-      .then((lists) => { people.value = new Map(lists.flat().map(({ id, firstName, lastName }) => [id, `${firstName} ${lastName}`])); })
+      .then((lists) => { people.value = new Map(lists.flat().map((person) => [person.id, fullName(person)])); })
       .catch(notice);
   });
   return (

@@ -3,7 +3,7 @@
 import { api } from "../../api/client";
 import { may } from "../../api/permissions";
 import { signOut } from "../../api/session";
-import { byName } from "../../format";
+import { byName, fullName } from "../../format";
 import { placeOf, placeText } from "../../map/place_text";
 import { fences, scope, vehicles } from "../../state/fleet";
 import { href } from "../../state/route";
@@ -55,7 +55,7 @@ export function found(wanted: string): Target[] {
   if (wanted.trim() === "") return commands().slice(0, 2 * MOST);
   const place = may("writeGeofences") ? placeOf(wanted) : null;
   const here = place && { key: "place", name: strings.manage.fences.here, kind: placeText(place), go: to(`${href("fences", "new")}?at=${placeText(place).replace(" ", "")}`) };
-  const cars = matching([...vehicles.value.values()], ({ name, plate, driver }) => `${name} ${plate?.number ?? ""} ${driver ? `${driver.firstName} ${driver.lastName}` : ""}`, wanted);
+  const cars = matching([...vehicles.value.values()], ({ name, plate, driver }) => `${name} ${plate?.number ?? ""} ${driver ? fullName(driver) : ""}`, wanted);
   return [
     ...(here ? [here] : []),
     ...cars.map(({ id, name, plate }) => ({ key: id, name, kind: plate?.number ?? words.vehicle, go: to(href("live", id)) })),
@@ -67,5 +67,5 @@ export function found(wanted: string): Target[] {
 /** What the server finds. */
 export async function foundThere(wanted: string, signal: AbortSignal): Promise<Target[]> {
   const { data } = await api.get("/v1/drivers", { query: { ...scope.peek(), q: wanted, limit: MOST }, signal });
-  return data.map(({ id, firstName, lastName }) => ({ key: id, name: `${firstName} ${lastName}`, kind: words.driver, go: to(href("drivers", id)) }));
+  return data.map((driver) => ({ key: driver.id, name: fullName(driver), kind: words.driver, go: to(href("drivers", driver.id)) }));
 }

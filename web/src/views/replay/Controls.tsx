@@ -1,16 +1,17 @@
 // Play, pause, how fast, what time it is; the file for other programs.
 
 import { measure, timeOfDay } from "../../format";
+import { saveFile } from "../../parts/save";
 import { strings } from "../../strings";
 import type { Day } from "./ReplayView";
-import { download, gpx } from "./gpx";
+import { gpx } from "./gpx";
 import { type Playback, SPEEDS } from "./playback";
 import { kilometers, rowAt } from "./track";
 
 export function Controls({ day, playback }: { day: Day; playback: Playback }) {
   const words = strings.replay;
   const isPlaying = playback.isPlaying.value;
-  const save = () => download(`${day.name} ${day.day}.gpx`, gpx(`${day.name} ${day.day}`, day.track), "application/gpx+xml");
+  const save = () => saveFile(`${day.name} ${day.day}.gpx`, new Blob([gpx(`${day.name} ${day.day}`, day.track)], { type: "application/gpx+xml" }));
   return (
     <div class="replay-controls">
       <button type="button" class="primary" onClick={() => (isPlaying ? playback.pause() : playback.play())}>{isPlaying ? `❚❚ ${words.pause}` : `▶ ${words.play}`}</button>

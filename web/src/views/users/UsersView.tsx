@@ -6,7 +6,7 @@ import { all, api } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { CreateUserBody, Role, UpdateUserBody, User } from "../../api/schema";
 import { knowSelf, me } from "../../api/session";
-import { dayAndTime } from "../../format";
+import { dayAndTime, fullName } from "../../format";
 import { ConventionFields } from "../../parts/ConventionFields";
 import { Desk, Detail, Facts } from "../../parts/Desk";
 import { Confirm } from "../../parts/Dialog";
@@ -21,7 +21,6 @@ const words = strings.manage.users;
 const { orgAdmin, dispatcher, viewer } = words.roles;
 const ROLES = { viewer, dispatcher, orgAdmin };
 const roleHint = (role: unknown) => (words.roleHints as Record<string, string>)[role as Role] ?? "";
-const fullName = ({ firstName, lastName }: User) => `${firstName} ${lastName}`;
 
 export function UsersView({ parts: [open] }: { parts: readonly string[] }) {
   const said = useSignal("");

@@ -7,7 +7,7 @@ import { api } from "../../api/client";
 import { may } from "../../api/permissions";
 import { Problem, sentence } from "../../api/problem";
 import type { VehicleOut } from "../../api/schema";
-import { date, measure, span } from "../../format";
+import { date, fullName, measure, span } from "../../format";
 import { placeText } from "../../map/place_text";
 import { Age } from "../../parts/Age";
 import { FenceHere } from "../../parts/FenceHere";
@@ -81,7 +81,7 @@ function Now({ id, vehicle }: { id: string; vehicle: VehicleOut | null }) {
         <dt>{words.inside}</dt>
         <dd><Inside id={id} /></dd>
         <dt>{words.driver}</dt>
-        <dd>{moment.value !== null ? driversThen.value.get(id) ?? words.noDriver : driver ? <>{driver.firstName} {driver.lastName} <span class="quiet">{words.since(date(driver.startedAt))}</span></> : words.noDriver}</dd>
+        <dd>{moment.value !== null ? driversThen.value.get(id) ?? words.noDriver : driver ? <>{fullName(driver)} <span class="quiet">{words.since(date(driver.startedAt))}</span></> : words.noDriver}</dd>
         {vehicle?.plate && <><dt>{words.plate}</dt><dd>{vehicle.plate.number}</dd></>}
       </dl>
     </div>

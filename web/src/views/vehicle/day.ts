@@ -3,7 +3,7 @@
 import { api, slices } from "../../api/client";
 import type { OverspeedEvent, TripEvent, Visit } from "../../api/schema";
 import { isOverspeed } from "../../api/types";
-import { startOfDay } from "../../format";
+import { fullName, startOfDay } from "../../format";
 import { scope } from "../../state/fleet";
 
 /** What is known of a day. Times are milliseconds since 1970. */
@@ -56,7 +56,7 @@ export async function loadDay(id: string, day: string): Promise<Day> {
   const records = [...tripBefore.data, ...stopBefore.data, ...trips, ...stops]
     .filter(({ endedAt }) => !endedAt || Date.parse(endedAt) > from)
     .sort((a, b) => Date.parse(a.startedAt) - Date.parse(b.startedAt));
-  const drivers = new Map(drove.data.map(({ driverId, driver }) => [driverId, `${driver.firstName} ${driver.lastName}`]));
+  const drivers = new Map(drove.data.map(({ driverId, driver }) => [driverId, fullName(driver)]));
   return {
     day, from, to, records, visits, drivers,
     overspeeds: overspeeds.filter(isOverspeed),

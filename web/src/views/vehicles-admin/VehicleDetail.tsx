@@ -5,7 +5,7 @@ import { useSignal } from "@preact/signals";
 import { api } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { VehicleOut } from "../../api/schema";
-import { type Quantity, measure } from "../../format";
+import { type Quantity, fullName, measure } from "../../format";
 import { useAnswer } from "../../parts/answer";
 import { Facts } from "../../parts/Desk";
 import { Confirm } from "../../parts/Dialog";
@@ -60,7 +60,7 @@ function VehicleFacts({ vehicle: { plate, driver, fuel, tracking, ...vehicle } }
       [words.status, words.statuses[vehicle.status ?? "active"]],
       [words.category, words.categories[vehicle.category ?? "other"]],
       [words.plate, [plate?.country, plate?.number].filter(Boolean).join(" ")],
-      [words.driver, driver && <a href={href("drivers", driver.id)}>{driver.firstName} {driver.lastName}</a>],
+      [words.driver, driver && <a href={href("drivers", driver.id)}>{fullName(driver)}</a>],
       [words.make, [vehicle.make, vehicle.model, vehicle.year].filter(Boolean).join(" ")],
       [words.color, vehicle.color],
       [words.vin, vehicle.vin],

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 
 import { may } from "../../api/permissions";
-import { byName } from "../../format";
+import { byName, fullName } from "../../format";
 import { Desk, Detail } from "../../parts/Desk";
 import { Listing } from "../../parts/Listing";
 import { type Issued, TokenDialog } from "../../parts/TokenDialog";
@@ -33,7 +33,7 @@ export function VehiclesView({ parts: [open] }: { parts: readonly string[] }) {
         { title: words.name, cell: ({ name }) => name },
         { title: words.plate, cell: ({ plate }) => plate?.number },
         { title: words.category, cell: ({ category }) => words.categories[category ?? "other"] },
-        { title: words.driver, cell: ({ driver }) => driver && `${driver.firstName} ${driver.lastName}` },
+        { title: words.driver, cell: ({ driver }) => driver && fullName(driver) },
         { title: words.status, cell: ({ status = "active" }) => <span class="mark" data-mark={status === "active" ? "good" : "none"}>{words.statuses[status]}</span> },
       ]}
       actions={may("writeVehicles") && <a class="button primary" href={href("fleet", "new")}>{words.new}</a>}

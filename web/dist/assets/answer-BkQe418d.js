@@ -1,1 +1,0 @@
-import{o as e,s as t}from"./numbers-1aEJTwiE.js";import{F as n,T as r}from"./fleet-xwQyMHsv.js";function i(i,a=r){let o=e(null);return t(()=>{let e=!0;return n.value,i().then(t=>{e&&(o.value=t)},t=>{e&&a(t)}),()=>{e=!1}}),o}export{i as t};
