@@ -146,11 +146,33 @@ impl Server {
         token: &str,
         body: Vec<u8>,
     ) -> Said {
+        self.request(kind, method, path, token, body).await.unwrap()
+    }
+
+    /// Sends to a server that may end before it answers.
+    pub(crate) async fn try_send(
+        &self,
+        method: &str,
+        path: &str,
+        token: &str,
+        body: impl Into<Vec<u8>>,
+    ) -> anyhow::Result<Said> {
+        self.request("application/json", method, path, token, body.into()).await
+    }
+
+    async fn request(
+        &self,
+        kind: &str,
+        method: &str,
+        path: &str,
+        token: &str,
+        body: Vec<u8>,
+    ) -> anyhow::Result<Said> {
         let bearer = format!("Bearer {token}");
         let headers = [("content-type", kind), ("authorization", bearer.as_str())];
         let headers = if token.is_empty() { &headers[..1] } else { &headers[..] };
         let method = Method::from_bytes(method.as_bytes()).unwrap();
-        self.http.send(method, path, headers, body).await.unwrap().into()
+        Ok(self.http.send(method, path, headers, body).await?.into())
     }
 
     pub(crate) async fn get(&self, path: &str, token: &str) -> Said {
