@@ -2,6 +2,7 @@
 """Cuts the bundled slice out of the Austin data set. Standard library only.
 
     cut.py slice DATA OUT     traces.csv.gz, fences.geojson.gz, circles.json and demo.json
+    cut.py shown OUT          shown/: of the slice in OUT what its demo.json names, which the program carries
     cut.py events REFERENCE OUT
                               packs the reference script's answer for exactly that slice
 
@@ -19,6 +20,7 @@ import gzip
 import io
 import json
 import math
+import os
 import sys
 from datetime import datetime, timezone
 
@@ -60,6 +62,15 @@ def csv_text(header, rows):
     writer.writerow(header)
     writer.writerows(rows)
     return out.getvalue()
+
+
+def feature_text(features):
+    lines = ",\n".join(json.dumps(feature, separators=(",", ":")) for feature in features)
+    return f'{{"type":"FeatureCollection","features":[\n{lines}\n]}}\n'
+
+
+def circle_text(circles):
+    return "[\n" + ",\n".join(json.dumps(circle) for circle in circles) + "\n]\n"
 
 
 def instant(text):
@@ -137,13 +148,12 @@ def cut_slice(data, out):
 
     places = sorted({(float(row[2]), float(row[3])) for row in rows if float(row[2]) != 0})
     features = slice_fences(data, places)
-    lines = ",\n".join(json.dumps(feature, separators=(",", ":")) for feature in features)
-    write_gzip(f"{out}/fences.geojson.gz", f'{{"type":"FeatureCollection","features":[\n{lines}\n]}}\n')
+    write_gzip(f"{out}/fences.geojson.gz", feature_text(features))
 
     with open(f"{data}/circles.json", encoding="utf-8") as handle:
         circles = [{key: c[key] for key in ("id", "name", "lat", "lon", "radius_m")} for c in json.load(handle)]
     with open(f"{out}/circles.json", "w", encoding="utf-8") as handle:
-        handle.write("[\n" + ",\n".join(json.dumps(c) for c in circles) + "\n]\n")
+        handle.write(circle_text(circles))
 
     buses = demo_buses(by_vehicle)
     begin, end = instant(DEMO_FROM), instant(DEMO_TO)
@@ -155,6 +165,25 @@ def cut_slice(data, out):
         json.dump(plan, handle, indent=1)
         handle.write("\n")
     print(f"{len(rows)} fixes of {len(by_vehicle)} vehicles, {len(features)} polygons, {len(circles)} circles")
+    cut_shown(out)
+
+
+def cut_shown(out):
+    with open(f"{out}/demo.json", encoding="utf-8") as handle:
+        plan = json.load(handle)
+    begin, end = instant(plan["from"]), instant(plan["to"])
+    rows = [row for row in read_rows(f"{out}/traces.csv.gz")
+            if row["vehicle"] in plan["vehicles"] and begin <= instant(row["recorded_at"]) < end]
+    os.makedirs(f"{out}/shown", exist_ok=True)
+    write_gzip(f"{out}/shown/traces.csv.gz", csv_text(COLUMNS, [[row[c] for c in COLUMNS] for row in rows]))
+    with gzip.open(f"{out}/fences.geojson.gz", "rt", encoding="utf-8") as handle:
+        features = [f for f in json.load(handle)["features"] if f["properties"]["id"] in plan["polygons"]]
+    write_gzip(f"{out}/shown/fences.geojson.gz", feature_text(features))
+    with open(f"{out}/circles.json", encoding="utf-8") as handle:
+        circles = [circle for circle in json.load(handle) if circle["id"] in plan["circles"]]
+    with open(f"{out}/shown/circles.json", "w", encoding="utf-8") as handle:
+        handle.write(circle_text(circles))
+    print(f"shown: {len(rows)} fixes, {len(features)} polygons, {len(circles)} circles")
 
 
 def cut_events(reference, out):
@@ -166,7 +195,8 @@ def cut_events(reference, out):
 
 
 if __name__ == "__main__":
-    commands = {"slice": cut_slice, "events": cut_events}
-    if len(sys.argv) != 4 or sys.argv[1] not in commands:
+    commands = {"slice": (cut_slice, 2), "shown": (cut_shown, 1), "events": (cut_events, 2)}
+    command, count = commands.get(sys.argv[1] if len(sys.argv) > 1 else "", (None, 0))
+    if command is None or len(sys.argv) != 2 + count:
         sys.exit(__doc__)
-    commands[sys.argv[1]](sys.argv[2], sys.argv[3])
+    command(*sys.argv[2:])

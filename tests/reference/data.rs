@@ -6,7 +6,6 @@ use std::path::Path;
 
 use waypost_actors::model::{Fix, Timestamp};
 use waypost_actors::tracking::{self, Reported};
-use waypost_client::demo::{BUNDLED_CIRCLES, BUNDLED_FENCES, BUNDLED_TRACES};
 use waypost_client::trace::{self, fences};
 
 /// (vehicle, fence, entered, recordedAt): what the reference says of an event.
@@ -23,8 +22,12 @@ pub(crate) struct Data {
 }
 
 pub(crate) fn bundled() -> Data {
-    let expected = include_bytes!("../../demo/events_expected.csv.gz");
-    parse(BUNDLED_TRACES, BUNDLED_FENCES, BUNDLED_CIRCLES, expected)
+    parse(
+        include_bytes!("../../demo/traces.csv.gz"),
+        include_bytes!("../../demo/fences.geojson.gz"),
+        include_bytes!("../../demo/circles.json"),
+        include_bytes!("../../demo/events_expected.csv.gz"),
+    )
 }
 
 /// The folder of `WAYPOST_TEST_DATA`.

@@ -6,7 +6,7 @@
 mod bundle;
 mod plan;
 
-pub use bundle::{BUNDLED_CIRCLES, BUNDLED_FENCES, BUNDLED_TRACES, Bundle, BundleError, DemoVehicle, bundle};
+pub use bundle::{Bundle, BundleError, DemoVehicle, bundle};
 pub use plan::{DEMO_SPEED_UP, Scheduled, plan};
 
 /// A fix of the demo, in the words of the tracker socket.
