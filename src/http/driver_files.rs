@@ -55,7 +55,7 @@ impl FromRequest for FileBody {
 /// organization have 1 GiB together at most.
 #[utoipa::path(put, path = "/v1/drivers/{id}/documents/{documentId}/file", tag = "drivers",
     params(("id" = DriverId, Path), ("documentId" = Uuid, Path), InOrganization),
-    request_body(content((FileContent = "application/pdf"), (FileContent = "image/jpeg"), (FileContent = "image/png"))),
+    request_body(content = FileContent, content_type = "application/octet-stream"),
     responses((status = 200, body = OwnDriver, description = "The driver"),
         (status = 409, description = "fileLimitReached")))]
 pub async fn put_document_file(
@@ -70,11 +70,10 @@ pub async fn put_document_file(
     Ok(shown(&ops::put_file(&context, &by, (driver, document), &if_match, &body.content).await?))
 }
 
-/// Download the file of a driver's document.
+/// Download the file of a driver's document, to be saved: its `mediaType` is in the document.
 #[utoipa::path(get, path = "/v1/drivers/{id}/documents/{documentId}/file", tag = "drivers",
     params(("id" = DriverId, Path), ("documentId" = Uuid, Path), InOrganization),
-    responses((status = 200, description = "The file",
-        content((FileContent = "application/pdf"), (FileContent = "image/jpeg"), (FileContent = "image/png")))))]
+    responses((status = 200, description = "The file", body = FileContent, content_type = "application/octet-stream")))]
 pub async fn get_document_file(
     context: Shared,
     PathIds(driver, document): PathIds<DriverId, Uuid>,
@@ -91,7 +90,9 @@ pub async fn get_document_file(
     });
     let name = format!("attachment; filename=\"{document}.{}\"", file.media_type.ending());
     let mut answer = HttpResponse::Ok();
-    answer.content_type(file.media_type.as_str()).insert_header((header::CONTENT_DISPOSITION, name));
+    answer
+        .insert_header(header::ContentType::octet_stream())
+        .insert_header((header::CONTENT_DISPOSITION, name));
     // It is packed as it is.
     answer.insert_header(ContentEncoding::Identity);
     Ok(answer.body(SizedStream::new(file.bytes.unsigned_abs(), parts)))

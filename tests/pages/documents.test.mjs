@@ -47,6 +47,7 @@ test("a document is entered, its file uploaded, downloaded as it was, and remove
   assert.equal(await file.innerText(), "PDF, 320 kB");
   const download = page.waitForEvent("download");
   await file.click();
+  assert.match((await download).suggestedFilename(), /, Medical certificate M-7\.pdf$/);
   assert.deepEqual(readFileSync(await (await download).path()), PDF);
 
   const viewer = await stage.page();

@@ -605,7 +605,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Download the file of a driver's document
+         * Download the file of a driver's document, to be saved: its `mediaType` is in the document
          * @description Takes an access token.
          */
         readonly get: operations["get_document_file"];
@@ -9075,9 +9075,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/pdf": components["schemas"]["FileContent"];
-                    readonly "image/jpeg": components["schemas"]["FileContent"];
-                    readonly "image/png": components["schemas"]["FileContent"];
+                    readonly "application/octet-stream": components["schemas"]["FileContent"];
                 };
             };
             /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
@@ -9124,9 +9122,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/pdf": components["schemas"]["FileContent"];
-                readonly "image/jpeg": components["schemas"]["FileContent"];
-                readonly "image/png": components["schemas"]["FileContent"];
+                readonly "application/octet-stream": components["schemas"]["FileContent"];
             };
         };
         readonly responses: {

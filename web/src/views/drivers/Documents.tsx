@@ -5,7 +5,7 @@ import { useRef } from "preact/hooks";
 
 import { api } from "../../api/client";
 import { may } from "../../api/permissions";
-import type { Document, DocumentType, UpdateDriverBody } from "../../api/schema";
+import type { Document, DocumentType, FileType, UpdateDriverBody } from "../../api/schema";
 import type { Driver } from "../../api/types";
 import { day, fullName } from "../../format";
 import { decimal } from "../../numbers";
@@ -18,6 +18,7 @@ import { strings } from "../../strings";
 import { documentWords as words } from "../../strings_documents";
 
 const FILE = "/v1/drivers/{id}/documents/{documentId}/file";
+const ENDINGS = { "application/pdf": ".pdf", "image/jpeg": ".jpg", "image/png": ".png" };
 
 interface Props {
   readonly driver: Driver;
@@ -63,13 +64,13 @@ function Line({ driver, document, reload, onAsk }: Props & { document: Document;
   const { issuedAt, expiresAt, note, file } = document;
   const name = nameOf(document);
   const path = { id: driver.id, documentId: document.id ?? "" };
-  const download = async () => saveFile(`${fullName(driver)}, ${name}`, await api.download(FILE, { path, query: scope.peek() }));
+  const download = async (kind: FileType) => saveFile(`${fullName(driver)}, ${name}${ENDINGS[kind]}`, await api.download(FILE, { path, query: scope.peek() }));
   return (
     <li>
       <b>{name}</b>
       <span class="quiet">{[issuedAt && day(issuedAt), expiresAt && words.until(day(expiresAt)), note].filter(Boolean).join(" · ")}</span>
       <span class="grow" />
-      {file && <button type="button" aria-label={words.downloadFor(name)} onClick={() => download().catch(notice)}>{words.download(words.kinds[file.mediaType], sizeOf(file.bytes))}</button>}
+      {file && <button type="button" aria-label={words.downloadFor(name)} onClick={() => download(file.mediaType).catch(notice)}>{words.download(words.kinds[file.mediaType], sizeOf(file.bytes))}</button>}
       {may("writeDrivers") && (
         <>
           <Upload name={name} isAgain={Boolean(file)} send={async (chosen) => {
