@@ -44,7 +44,9 @@ pub(super) async fn back_up(args: BackupArgs) -> anyhow::Result<()> {
         made.bytes,
         began.elapsed().as_secs_f64()
     );
-    println!("Not in it: the master key, waypost.toml, and letters saved as files (mail/).");
+    println!(
+        "Not in it: the master key, waypost.toml, an installed map, and letters saved as files (mail/)."
+    );
     Ok(())
 }
 

@@ -10,6 +10,7 @@ mod export;
 mod keys;
 mod licences;
 mod manual;
+mod map;
 mod output;
 mod serve;
 mod setting_flags;
@@ -71,6 +72,9 @@ pub(crate) enum Command {
     /// Tell what a start of this version would do to the store.
     #[command(after_help = ELSEWHERE)]
     Upgrade(doctor::UpgradeArgs),
+    /// Put streets under the dispatchers' map: a PMTiles file, for a server that runs too.
+    #[command(after_help = ELSEWHERE)]
+    Map(map::MapArgs),
     /// Print what is stored, as CSV; also while a server runs.
     Export(export::Export),
     /// Work on the keys that sign access tokens.
@@ -102,6 +106,7 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
         Command::Licences(args) => licences::print(&args),
         Command::Completions(args) => manual::completions(&args, Cli::command()),
         Command::Man(args) => manual::man(args, Cli::command()),
+        Command::Map(args) => map::install(args),
         Command::Export(export) => export::run(export).await,
         Command::Keys(keys) => keys::run(keys).await,
         Command::Config(args) => config::config(args),

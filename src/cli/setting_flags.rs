@@ -35,9 +35,9 @@ pub(crate) struct Showing;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Migrating;
 
-/// Transfers, which know the embedded store they move.
+/// Commands that know a data directory alone.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Transferring;
+pub(super) struct InDataDir;
 
 /// Work on the signing keys, which needs the store and the master key.
 #[derive(Clone, Debug, Default)]
@@ -51,8 +51,8 @@ pub(super) type DemoArgs = SettingFlags<Showing>;
 pub(super) type MigrateArgs = SettingFlags<Migrating>;
 /// Flags of `keys`.
 pub(super) type KeysArgs = SettingFlags<Keying>;
-/// Flags of `transfer`, besides its own.
-pub(super) type TransferFlags = SettingFlags<Transferring>;
+/// The flag of `transfer` and `map`, besides their own.
+pub(super) type DataDirFlags = SettingFlags<InDataDir>;
 
 impl Uses for Serving {
     fn uses(_: &str) -> bool {
@@ -79,7 +79,7 @@ impl Uses for Keying {
     }
 }
 
-impl Uses for Transferring {
+impl Uses for InDataDir {
     fn uses(setting: &str) -> bool {
         setting == "data_dir"
     }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::setting_flags::TransferFlags;
+use super::setting_flags::DataDirFlags;
 use waypost::clock::Clock;
 use waypost::store::transfer::transfer as move_store;
 
@@ -14,7 +14,7 @@ pub(crate) struct TransferArgs {
     #[arg(long, value_name = "URL")]
     to: String,
     #[command(flatten)]
-    from: TransferFlags,
+    from: DataDirFlags,
 }
 
 pub(super) async fn transfer(args: TransferArgs) -> anyhow::Result<()> {

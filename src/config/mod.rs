@@ -12,5 +12,5 @@ mod value;
 pub use device_listener::{DeviceListener, DeviceProtocol};
 pub use load::{ConfigError, InForce, Sources, file_name, flags, given_flags, in_force};
 pub use mqtt_broker::{MqttBroker, MqttInput, MqttOutput, MqttPayload};
-pub use settings::{Setting, Settings, TABLE};
+pub use settings::{INSTALLED_MAP, Setting, Settings, TABLE};
 pub use value::{AdminListen, AllowedOrigin, LogFormat, Rate, Secret, Sender, SignUp, WebAddress};

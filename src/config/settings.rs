@@ -44,7 +44,10 @@ macro_rules! settings {
                 is_secret: is_secret(stringify!($type)) },)+
         ];
 
-        impl Settings {
+        /// The file in the data directory that `waypost map` installs.
+pub const INSTALLED_MAP: &str = "map.pmtiles";
+
+impl Settings {
             /// Sets one setting; `name` must be in the table.
             pub(super) fn assign(&mut self, name: &str, text: &str) -> Result<(), &'static str> {
                 match name {
@@ -76,7 +79,7 @@ settings! {
     map_tiles: Option<WebAddress> = "", "Raster tiles under the map: https://host/{z}/{x}/{y}.png; without this, map_style or map_pmtiles the map has coasts only, and nothing is loaded from elsewhere";
     map_style: Option<WebAddress> = "", "MapLibre style under the map: https://host/style.json";
     map_hosts: Vec<WebAddress> = "", "Further origins, comma-separated, that the style loads tiles, letters and pictures from";
-    map_pmtiles: Option<PathBuf> = "", "PMTiles file under the map, of pictures or of vectors as Protomaps cuts them; this server serves it";
+    map_pmtiles: Option<PathBuf> = "", "PMTiles file under the map, of pictures or of vectors as Protomaps cuts them; this server serves it. Without it, the one that `waypost map` has installed";
     map_attribution: Option<String> = "", "Who made what is under the map; shown on it";
     allowed_origins: Vec<AllowedOrigin> = "", "Further origins, comma-separated, whose pages may call /v1 (CORS) and open the live feed, such as https://{host}; * for all";
     sign_up: SignUp = "open", "Whether strangers may make system users and organizations: open or closed";
@@ -118,6 +121,13 @@ impl Settings {
     #[must_use]
     pub fn has_https(&self) -> bool {
         self.public_url.as_ref().is_some_and(|url| url.starts_with("https://"))
+    }
+
+    /// The PMTiles file under the map: the one that is set, or else the one that `waypost map` has installed.
+    #[must_use]
+    pub fn map_file(&self) -> Option<PathBuf> {
+        let installed = || Some(self.data_dir.join(INSTALLED_MAP)).filter(|file| file.exists());
+        self.map_pmtiles.clone().or_else(installed)
     }
 
     /// Where the data is and how it is opened.

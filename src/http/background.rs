@@ -41,15 +41,16 @@ pub async fn background(context: Shared) -> HttpResponse {
     HttpResponse::Ok().insert_header((header::CACHE_CONTROL, "no-cache")).json(Background {
         tiles: settings.map_tiles.as_ref(),
         style: settings.map_style.as_ref(),
-        pmtiles: settings.map_pmtiles.is_some(),
+        pmtiles: settings.map_file().is_some(),
         attribution: settings.map_attribution.as_deref(),
     })
 }
 
 /// Answers a part of the PMTiles file. A request must name a range, because the whole may cover a country.
 pub async fn pmtiles(context: Shared, request: HttpRequest) -> Answer {
-    let Some(path) = &context.settings.map_pmtiles else {
-        return Err(Problem::new(Code::NotFound).detail("the setting mapPmtiles names no file"));
+    let Some(path) = context.settings.map_file() else {
+        return Err(Problem::new(Code::NotFound)
+            .detail("the setting mapPmtiles names no file, and none is installed"));
     };
     let asked = match Range::parse(&request) {
         Ok(Range::Bytes(parts)) if parts.len() == 1 => parts.into_iter().next(),
@@ -57,13 +58,13 @@ pub async fn pmtiles(context: Shared, request: HttpRequest) -> Answer {
     };
     let asked = asked.ok_or_else(|| unusable("the header Range must name one part of the file in bytes"))?;
     let unreadable = |error: std::io::Error| {
-        tracing::error!(%error, path = %path.display(), "the file of mapPmtiles cannot be read");
+        tracing::error!(%error, path = %path.display(), "the PMTiles file cannot be read");
         Problem::new(Code::Internal)
     };
-    let (length, version) = measure(path).await.map_err(unreadable)?;
+    let (length, version) = measure(&path).await.map_err(unreadable)?;
     let (from, to) = asked.to_satisfiable_range(length).ok_or_else(|| unusable("the file ends before"))?;
     let to = to.min(from + LONGEST_PART_BYTES - 1);
-    let part = read(path, from, to - from + 1).await.map_err(unreadable)?;
+    let part = read(&path, from, to - from + 1).await.map_err(unreadable)?;
     Ok(HttpResponse::PartialContent()
         .insert_header((header::CONTENT_RANGE, format!("bytes {from}-{to}/{length}")))
         .insert_header((header::ETAG, version))

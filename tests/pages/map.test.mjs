@@ -145,3 +145,26 @@ test("a PMTiles file is served by parts", async () => {
   });
   await rm(directory, { recursive: true });
 });
+
+test("a map is installed by one command while the server runs; what is none is refused, and nothing changes", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "waypost-pmtiles-"));
+  const write = async (name, bytes) => {
+    const file = join(directory, name);
+    await writeFile(file, bytes);
+    return file;
+  };
+  await withMap([], async ({ page, server }) => {
+    const whole = archive({ attribution: '<a href="https://example.org">© The makers</a>' });
+    const refused = [[await write("a.txt", "streets"), "no PMTiles archive"], [await write("cut.pmtiles", whole.subarray(0, whole.length - 1)), "not downloaded whole"]];
+    for (const [file, why] of refused) await assert.rejects(server.command("map", file), new RegExp(why));
+    assert.equal((await fetch(`${server.url}/map.pmtiles`)).status, 404);
+    assert.match(await server.command("map", await write("town.pmtiles", whole)), /pictures from -85.00, -180.00 to 85.00, 180.00, zoom 0 to 0/);
+    await page.reload();
+    await hasMap(page);
+    await hasLayer(page, "background");
+    await page.waitForFunction(() => document.querySelector(".map").fleetMap.map.isSourceLoaded("background"));
+    await page.getByText("© The makers").waitFor({ state: "attached" });
+    assert.deepEqual(page.foreign, []);
+  });
+  await rm(directory, { recursive: true });
+});

@@ -1,6 +1,6 @@
 // A real server of its own for a test: free port, empty data directory, one superAdmin.
 
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 export const PASSWORD = "correct horse battery";
@@ -101,6 +102,12 @@ export class Server {
   async restart() {
     await this.stop();
     await this.#run(new URL(this.url).host);
+  }
+
+  /** Runs another command of the program on the server's data, and returns what it prints. Rejects where it fails, by what it says. */
+  async command(...words) {
+    const run = promisify(execFile);
+    return (await run(binary(), [...words, "--data-dir", this.dataDirectory], { cwd: this.directory, env: environment() })).stdout;
   }
 
   /** Ends the server and deletes what it stored. */

@@ -61,10 +61,10 @@ export class TileHost {
   }
 }
 
-/** A PMTiles archive (version 3) with one picture for the whole world. */
-export function archive() {
+/** A PMTiles archive (version 3) with one picture for the whole world, and what it says of itself. */
+export function archive(about = {}) {
   const tile = png(160, 90, 40);
-  const metadata = Buffer.from("{}");
+  const metadata = Buffer.from(JSON.stringify(about));
   // one entry: tile 0, run length 1, the tile's length, offset 0 (written as 1)
   const length = tile.length < 128 ? [tile.length] : [(tile.length & 127) | 128, tile.length >> 7];
   const directory = Buffer.from([1, 0, 1, ...length, 1]);

@@ -2,6 +2,7 @@
 // server's settings name (src/http/background.rs).
 
 import { type LayerSpecification, type SourceSpecification, type StyleSpecification, addProtocol } from "maplibre-gl";
+import type { PMTiles } from "pmtiles";
 
 import { strings } from "../strings";
 import { streets } from "./streets";
@@ -51,9 +52,16 @@ async function file(attribution: string): Promise<Background> {
   protocol.add(archive);
   addProtocol("pmtiles", protocol.tile);
   const { tileType } = await archive.getHeader();
-  const shared = { url: `pmtiles://${url}`, attribution: attribution || strings.map.unknownMaker };
+  const shared = { url: `pmtiles://${url}`, attribution: attribution || (await makerOf(archive)) || strings.map.unknownMaker };
   if (tileType !== TileType.Mvt) return pictures({ type: "raster", tileSize: 256, ...shared });
   return { sources: { [SOURCE]: { type: "vector", ...shared } }, layers: () => streets(SOURCE) };
+}
+
+/** Who made an archive, as it says itself; its links are left out. */
+async function makerOf(archive: PMTiles): Promise<string> {
+  const { attribution } = (await archive.getMetadata().catch(() => null) ?? {}) as { attribution?: unknown };
+  if (typeof attribution !== "string") return "";
+  return new DOMParser().parseFromString(attribution, "text/html").body.textContent ?? "";
 }
 
 /** Another's style with ours on top of it; names keep its letters, as its letters' server knows no others. */
