@@ -101,3 +101,29 @@ test("the moment of a replay is in the link", async () => {
   await eventually(async () => assert.ok(Math.abs(Number(await other.getByLabel("Time of day").inputValue()) - Number(moment)) < 1000));
   assert.deepEqual(one.faults, []);
 });
+
+test("the place of the fences' map is in the link, and counts before the fence that it opens", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const { id } = await fleet.circle("Home", CENTER, 300);
+  const { one, other } = await two(fleet);
+  await visit(one, `#/fences/${id}`);
+  await hasMap(one);
+  await eventually(async () => assert.ok(Math.abs((await view(one))[0] - CENTER.latitude) < 0.001));
+  assert.equal(hash(one), `#/fences/${id}`);
+  const map = await one.locator(".map canvas").boundingBox();
+  await one.mouse.move(map.x + 40, map.y + 40);
+  await one.mouse.down();
+  await one.mouse.move(map.x + 240, map.y + 140, { steps: 8 });
+  await one.mouse.up();
+  await eventually(() => assert.match(hash(one), /\?map=59\.\d+,18\.\d+,\d/));
+  const seen = await view(one);
+  assert.ok(Math.abs(seen[0] - CENTER.latitude) > 0.0005);
+  await other.goto(`/${hash(one)}`);
+  await other.reload();
+  await hasMap(other);
+  await other.getByRole("heading", { name: "Home", exact: true }).waitFor();
+  await eventually(async () => {
+    for (const [place, number] of (await view(other)).entries()) assert.ok(Math.abs(number - seen[place]) < 0.01, `${await view(other)} and ${seen}`);
+  });
+  assert.deepEqual(other.faults, []);
+});

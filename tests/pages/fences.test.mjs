@@ -10,11 +10,11 @@ const CENTER = { latitude: 59.33, longitude: 18.06 };
 const stage = setUp();
 
 /** A fleet with one bus that was seen, so that the map shows where it is; and the page of its fences, ready to be drawn on. */
-async function fences(address = "#/fences", { person } = {}) {
+async function fences(address = "#/fences", { person, screen } = {}) {
   const fleet = await Fleet.make(stage.server);
   const bus = await fleet.vehicle("Bus 7");
   await fleet.circle("Home", CENTER, 400);
-  const page = await stage.page();
+  const page = await stage.page(screen);
   await signIn(page, person ? await fleet.person(person) : fleet);
   await visit(page, address);
   await hasMap(page);
@@ -207,6 +207,40 @@ test("a polygon with a hole is drawn by mouse; a bus enters it, but not in its h
   const inHole = middle(shape.holes[0][0], shape.holes[0][2]);
   assert.ok(!(await enters(fleet, bus, inHole)).includes("Block"));
   assert.ok((await enters(fleet, bus, middle(shape.vertices[0], shape.holes[0][0]), 40)).includes("Block"));
+  assert.deepEqual(page.faults, []);
+});
+
+test("corners are removed by touch, down to three, and come back by Undo", async () => {
+  const { fleet, page } = await fences("#/fences/new", { screen: { hasTouch: true } });
+  await page.getByRole("button", { name: "Draw polygon" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("Tapped");
+  await page.getByLabel("Corners").fill("59.33, 18.05\n59.34, 18.05\n59.34, 18.07\n59.335, 18.08\n59.33, 18.07");
+  await page.getByRole("button", { name: "Remove corners" }).tap();
+  const isStill = () => page.waitForFunction(() => {
+    const { map } = document.querySelector(".map").fleetMap;
+    return !map.isMoving() && [[18.05, 59.33], [18.08, 59.34]].every((corner) => map.getBounds().contains(corner));
+  });
+  await isStill();
+  const tap = async (latitude, longitude) => {
+    const box = await page.locator(".map canvas").boundingBox();
+    const { x, y } = await page.evaluate((at) => document.querySelector(".map").fleetMap.map.project(at), [longitude, latitude]);
+    await page.touchscreen.tap(box.x + x + 8, box.y + y - 8);
+  };
+  const lines = async () => (await page.getByLabel("Corners").inputValue()).trim().split("\n");
+  // between the corners nothing is taken
+  await tap(59.335, 18.06);
+  await tap(59.335, 18.08);
+  await eventually(async () => assert.deepEqual(await lines(), ["59.33, 18.05", "59.34, 18.05", "59.34, 18.07", "59.33, 18.07"]));
+  await isStill();
+  await tap(59.34, 18.07);
+  await eventually(async () => assert.equal((await lines()).length, 3));
+  await isStill();
+  await tap(59.33, 18.05);
+  assert.equal((await lines()).length, 3);
+  // what followed at once is one step
+  while ((await lines()).length < 5) await page.getByRole("button", { name: "Undo" }).tap();
+  await save(page, "Tapped");
+  assert.equal((await named(fleet, "Tapped")).shape.vertices.length, 5);
   assert.deepEqual(page.faults, []);
 });
 

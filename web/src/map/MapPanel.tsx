@@ -1,6 +1,6 @@
 // The map of the fleet as it is: what the live view shows on it.
 
-import { type ReadonlySignal, type Signal, effect, signal, useSignal } from "@preact/signals";
+import { type ReadonlySignal, type Signal, effect, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 import type { Place } from "../api/schema";
@@ -9,13 +9,12 @@ import { conventions } from "../conventions";
 import { dayAndTime, hourOfDay } from "../format";
 import { fences, organization, suspected, vehicleName, vehicles } from "../state/fleet";
 import { moment, stays, table } from "../state/past";
-import type { Camera } from "../state/camera";
-import { inAddress } from "../state/route";
 import { standings } from "../state/standing";
 import { onTheme } from "../state/theme";
 import { FenceHere } from "../parts/FenceHere";
 import { strings } from "../strings";
 import type { FleetMap } from "./fleet_map";
+import { Look } from "./look";
 import { type Begin, MapFrame } from "./MapFrame";
 import type { Point } from "./geodesic";
 import { placeText } from "./place_text";
@@ -50,6 +49,8 @@ interface Asked extends Place {
   readonly x: number;
   readonly y: number;
 }
+
+const look = new Look("live");
 
 export function MapPanel({ links }: { links: MapLinks }) {
   const map = useSignal<FleetMap | null>(null);
@@ -109,7 +110,7 @@ function PlaceMenu({ asked, onClose }: { asked: Asked; onClose: () => void }) {
 function Controls({ map, links }: { map: FleetMap; links: MapLinks }) {
   const { chosen, isFollowing, way, backToNow } = links;
   const fitAll = () => {
-    lookedAt.value = "";
+    look.forget();
     map.fitAll();
   };
   return (
@@ -138,32 +139,6 @@ export function showFences(map: FleetMap): () => void {
   return () => ends.forEach((end) => end());
 }
 
-/** Where somebody moved the map to, as the address has it: latitude, longitude, zoom. */
-const lookedAt = signal("");
-inAddress("live", "map", lookedAt, "", (text) => cameraOf(text) !== null);
-
-function cameraOf(text: string): Camera | null {
-  const [latitude = NaN, longitude = NaN, zoom = NaN, ...more] = text.split(",").map(Number);
-  const isPlace = Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180 && zoom >= 0 && zoom <= 24;
-  return isPlace && more.length === 0 ? { latitude, longitude, zoom } : null;
-}
-
-/** The map goes where the address says; where somebody moves it, the address says so from then on. */
-function keepLook(map: FleetMap, isFollowing: Signal<boolean>): () => void {
-  let own = "";
-  map.map.on("moveend", ({ originalEvent }: { originalEvent?: unknown }) => {
-    if ((!originalEvent && lookedAt.peek() === "") || isFollowing.peek()) return;
-    const { lng, lat } = map.map.getCenter().wrap();
-    own = `${lat.toFixed(5)},${lng.toFixed(5)},${map.map.getZoom().toFixed(2)}`;
-    lookedAt.value = own;
-  });
-  return effect(() => {
-    const place = lookedAt.value === own ? null : cameraOf(lookedAt.value);
-    own = lookedAt.value;
-    if (place) map.lookAt(place);
-  });
-}
-
 function connect(map: FleetMap, { chosen, isFollowing, trail, way, pick, onMap }: MapLinks): () => void {
   map.onPick = pick;
   map.onFollowEnd = () => { isFollowing.value = false; };
@@ -174,7 +149,7 @@ function connect(map: FleetMap, { chosen, isFollowing, trail, way, pick, onMap }
       fleet = organization.value?.id;
       map.forget();
     }),
-    keepLook(map, isFollowing),
+    look.keep(map, () => isFollowing.peek()),
     showFences(map),
     onTheme(() => map.restyle()),
     effect(() => {

@@ -67,6 +67,23 @@ function contains(ring: readonly Point[], [x, y]: Point): boolean {
   return isInside;
 }
 
+/** A shape without the corner nearest to a place of the screen, of those that `distance` (pixels) puts within reach; null where none is. */
+export function withoutCorner(shape: ShapeSpec, distance: (point: Point) => number, reach: number): ShapeSpec | null {
+  const rings = ringsOf(shape);
+  let [nearest, least] = [null as { ring: Ring; corner: number } | null, reach];
+  for (const ring of rings) {
+    ring.points.slice(0, -1).forEach((point, corner) => {
+      if (ring.role !== "circle" && distance(point) <= least) [nearest, least] = [{ ring, corner }, distance(point)];
+    });
+  }
+  if (!nearest) return null;
+  const { ring, corner } = nearest;
+  const open = ring.points.slice(0, -1).filter((_, index) => index !== corner);
+  // of a hole nothing is left then; the fence itself stays one
+  if (open.length < 3) return ring.role === "hole" ? shapeOf(rings.filter((one) => one !== ring)) : null;
+  return shapeOf(rings.map((one) => (one === ring ? { ...ring, points: [...open, open[0] as Point] } : one)));
+}
+
 /** How many corners a shape has. */
 export function corners(shape: ShapeSpec): number {
   return shape.type === "circle" ? 0 : ringsOf(shape).reduce((sum, { points }) => sum + points.length - 1, 0);

@@ -11,12 +11,16 @@ import { standings } from "../../state/standing";
 import { onTheme } from "../../state/theme";
 import { strings } from "../../strings";
 import { FleetMap } from "../fleet_map";
+import { Look } from "../look";
 import { token } from "../tokens";
 import type { ShapeHistory } from "./history";
-import { corners, ringsOf } from "./rings";
+import { corners, ringsOf, withoutCorner } from "./rings";
 import { MOST_CORNERS, ShapeDrawing, type Tool } from "./shape_drawing";
 import { recentStops } from "./stops";
 
+/** A finger is no finer. */
+const REACH_PIXELS = 22;
+const look = new Look("fences");
 const NO_STOPS: GeoJSON.FeatureCollection = { type: "FeatureCollection", features: [] };
 
 /** What the map and the view have in common. */
@@ -46,6 +50,8 @@ export class DrawSession {
   #shown: ShapeSpec | null = null;
   #tool: Tool = "select";
   #lookedAt: string | undefined;
+  /** Whether a link says what to show, rather than the fence that it opens. */
+  #isSaid = look.isSaid;
 
   /** Throws where the browser has no WebGL2. */
   constructor(container: HTMLElement, desk: Desk, whenReady: () => void) {
@@ -63,11 +69,13 @@ export class DrawSession {
     // the keyboard goes on where the hand is: undoing must not reach a field that was written in before
     map.on("mousedown", () => map.getCanvas().focus({ preventScroll: true }));
     map.on("click", ({ point }) => {
+      if (desk.tool.peek() === "remove") this.#removeCorner(point);
       if (desk.openId.peek() !== null) return;
       const [hit] = map.queryRenderedFeatures(point, { layers: ["fences-fill"] });
       if (hit) desk.pick(String(hit.properties["id"]));
     });
     this.#stops.push(
+      look.keep(this.#map),
       effect(() => {
         inside.revision.value;
         const occupied = new Set(inside.fences());
@@ -86,6 +94,19 @@ export class DrawSession {
         this.#map.restyle();
       }),
     );
+  }
+
+  #removeCorner({ x, y }: { readonly x: number; readonly y: number }): void {
+    const shape = this.#desk.shape.peek();
+    if (!shape) return;
+    const { map } = this.#map;
+    const left = withoutCorner(shape, (point) => {
+      const at = map.project(point);
+      return Math.hypot(at.x - x, at.y - y);
+    }, REACH_PIXELS);
+    if (left) this.#desk.take(left);
+    // beside the fence, the tap took its handles away
+    else this.#use("remove");
   }
 
   end(): void {
@@ -110,6 +131,9 @@ export class DrawSession {
   #look(fence: Fence | undefined): void {
     if (fence?.id === this.#lookedAt) return;
     this.#lookedAt = fence?.id;
+    const isSaid = this.#isSaid && fence !== undefined;
+    if (fence) this.#isSaid = false;
+    if (isSaid) return;
     const [west, south, east, north] = fence?.bbox ?? [];
     if (west === undefined || south === undefined || east === undefined || north === undefined) return;
     const bounds: [[number, number], [number, number]] = [[west, south], [east < west ? east + 360 : east, north]];

@@ -15,7 +15,7 @@ import { type Ring, type Role, ringsOf, shapeOf } from "./rings";
 export const MOST_CORNERS = 1000;
 
 /** What the hand does: draws something new, or changes what is there. */
-export type Tool = "circle" | "polygon" | "hole" | "select";
+export type Tool = "circle" | "polygon" | "hole" | "select" | "remove";
 
 const MODES: Record<Role, string> = { circle: "circle", outer: "polygon", hole: "hole" };
 const ROLES: Readonly<Record<string, Role>> = { circle: "circle", polygon: "outer", hole: "hole" };
@@ -85,8 +85,10 @@ export class ShapeDrawing {
 
   #takeUp(tool: Tool): void {
     if (tool === "circle" || tool === "polygon") this.#draw.clear();
-    this.#draw.setMode(tool);
-    const first = tool === "select" ? this.#rings()[0] : undefined;
+    // what is removed by a tap is found by the session; the handles show what there is
+    const isSelecting = tool === "select" || tool === "remove";
+    this.#draw.setMode(isSelecting ? "select" : tool);
+    const first = isSelecting ? this.#rings()[0] : undefined;
     if (first?.id !== undefined) this.#draw.selectFeature(first.id);
   }
 
@@ -139,10 +141,11 @@ export class ShapeDrawing {
     return shapeOf(this.#rings().map((one): Ring => ({ role: ROLES[String(one.properties["mode"])] ?? "outer", points: ringOf(one) })));
   }
 
-  /** A ring was deleted by key. */
+  /** A ring was deleted by key, or handles were: those go with each tap beside the fence. */
   #deleted(): void {
     if (this.#draw.getMode() !== "select" || this.#shape.type === "circle") return;
-    this.#took(this.#polygons(), true);
+    const left = this.#polygons();
+    if (JSON.stringify(left) !== JSON.stringify(shapeOf(ringsOf(this.#shape)))) this.#took(left, true);
   }
 
   #took(shape: ShapeSpec, isDone: boolean): void {

@@ -1,9 +1,12 @@
 // A fence's shape in numbers, for the keyboard and for whoever knows them; and the tools of the map.
 
+import type { Signal } from "@preact/signals";
+
 import type { Place, ShapeSpec } from "../../api/schema";
 import { corners } from "../../map/draw/rings";
 import { areaOf } from "../../map/area";
 import type { Desk } from "../../map/draw/session";
+import type { Tool } from "../../map/draw/shape_drawing";
 import { placeOf } from "../../map/place_text";
 import { measure } from "../../format";
 import { MeasureField, NumberField, Row, useFormDraft } from "../../parts/form";
@@ -51,7 +54,8 @@ export function ShapeFields({ desk, isNew }: { desk: Desk; isNew: boolean }) {
       <div class="tools" role="toolbar" aria-label={draw.tools}>
         <button type="button" aria-pressed={shape.type === "circle"} onClick={() => begin("circle")}>◯ {isNew ? draw.circle : words.circle}</button>
         <button type="button" aria-pressed={isPolygon} onClick={() => begin("polygon")}>⬠ {isNew ? draw.polygon : words.polygon}</button>
-        {hasCorners && <button type="button" aria-pressed={tool.value === "hole"} onClick={() => { tool.value = tool.value === "hole" ? "select" : "hole"; }}>{draw.hole}</button>}
+        {hasCorners && <Toggle tool={tool} of="hole" label={draw.hole} />}
+        {hasCorners && <Toggle tool={tool} of="remove" label={draw.remove} />}
         <span class="grow" />
         <button type="button" aria-label={draw.undo} title={draw.undo} disabled={!history.canUndo.value && tool.value === "select"} onClick={() => stepShape(desk, true)}>↶</button>
         <button type="button" aria-label={draw.redo} title={draw.redo} disabled={!history.canRedo.value && tool.value === "select"} onClick={() => stepShape(desk, false)}>↷</button>
@@ -74,6 +78,10 @@ export function ShapeFields({ desk, isNew }: { desk: Desk; isNew: boolean }) {
       <Refused />
     </fieldset>
   );
+}
+
+function Toggle({ tool, of, label }: { tool: Signal<Tool>; of: Tool; label: string }) {
+  return <button type="button" aria-pressed={tool.value === of} onClick={() => { tool.value = tool.value === of ? "select" : of; }}>{label}</button>;
 }
 
 function Holes({ holes }: { holes: readonly (readonly Place[])[] }) {
