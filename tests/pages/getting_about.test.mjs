@@ -51,6 +51,29 @@ test("Ctrl-K finds vehicles, plates, drivers, fences and commands, and goes ther
   assert.deepEqual(page.faults, []);
 });
 
+test("a town is found by its name, accents aside, and a vehicle says which one it is near", async () => {
+  const { page, seven } = await fleetOf();
+  await hasMap(page);
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Go to" }).fill("malmo");
+  await page.getByRole("option", { name: "Malmö Town in Sweden" }).waitFor();
+  await page.getByRole("option", { name: "Malmö Town in Sweden" }).click();
+  await page.waitForFunction(() => {
+    const { lng, lat } = document.querySelector(".map").fleetMap.map.getCenter();
+    return Math.abs(lng - 13) < 0.1 && Math.abs(lat - 55.6) < 0.1;
+  });
+  await visit(page, `#/live/${seven.id}`);
+  const panel = page.getByRole("region", { name: "Bus 7", exact: true });
+  await panel.getByText("near Stockholm").waitFor();
+  // far out, it says how far and in which direction; at sea, nothing
+  await seven.at(58.9, 20.5, { speedKmh: 36 });
+  await panel.getByText(/^\d+ km (E|SE) of \S+/).waitFor();
+  await seven.at(10, -30, { speedKmh: 36 });
+  await panel.getByText("10.00000, -30.00000").waitFor();
+  assert.equal(await panel.getByText(/(km|mi) [NESW]+ of |near /).count(), 0);
+  assert.deepEqual(page.faults, []);
+});
+
 test("search narrows list and map", async () => {
   const { page, nine } = await fleetOf();
   await hasMap(page);

@@ -129,7 +129,7 @@ export const strings = {
     noWebgl: "This browser cannot draw the map: WebGL2 is missing or switched off. Lists, events and who is inside work without it.",
     failed: (reason: string) => `The map cannot be shown: ${reason}`,
     retry: "Reload the page",
-    attribution: "Natural Earth",
+    attribution: "Natural Earth, GeoNames",
     unknownMaker: "Tiles of this server",
     canvas: "Map, moved by arrow keys",
     fit: "Show all",
@@ -177,6 +177,10 @@ export const strings = {
     speedBefore: (speed: string, span: string) => `${speed}, ${span} ago`,
     degrees: (angle: number, point: string) => `${point}, ${angle.toFixed(0)}°`,
   },
+  town: {
+    near: (town: string) => `near ${town}`,
+    away: (distance: string, point: string, town: string) => `${distance} ${point} of ${town}`,
+  },
   vehicleDay: dayWords,
   reported: reportedWords,
   replay: {
@@ -206,7 +210,7 @@ export const strings = {
     title: "Go to",
     open: "Search",
     key: "Ctrl K",
-    hint: "Vehicle, plate, driver, fence, command, or 59.33, 18.06",
+    hint: "Vehicle, plate, driver, fence, town, command, or 59.33, 18.06",
     found: "Found",
     nothing: "Nothing is like that",
     view: "View",
@@ -214,6 +218,7 @@ export const strings = {
     vehicle: "Vehicle",
     fence: "Fence",
     driver: "Driver",
+    town: (country: string) => `Town in ${country}`,
   },
   manage,
   view: {

@@ -12,6 +12,7 @@ import { placeText } from "../../map/place_text";
 import { type Person, Phone } from "../../parts/Driver";
 import { Empty } from "../../parts/Empty";
 import { Time } from "../../parts/Time";
+import { NearTown } from "../../parts/NearTown";
 import { useAnswer } from "../../parts/answer";
 import { edits, fenceName, scope } from "../../state/fleet";
 import { notice } from "../../state/notices";
@@ -96,7 +97,7 @@ function Facts({ event, driver }: { event: JudgedFuelEvent; driver: Person | nul
         <dt>{words.after}</dt><dd>{measure("volume", levelAfterLiters)}</dd>
         <dt>{words.confidence}</dt><dd>{words.percent(confidence)}</dd>
         <dt>{words.motion}</dt><dd>{words.motions[motion]}</dd>
-        <dt>{words.place}</dt><dd>{location ? placeText(location) : words.noPlace}</dd>
+        <dt>{words.place}</dt><dd>{location ? <>{placeText(location)}<NearTown at={location} before=", " /></> : words.noPlace}</dd>
         {geofenceIds.length > 0 && <><dt>{words.fences}</dt><dd>{geofenceIds.map(fenceName).join(", ")}</dd></>}
         <dt>{words.driver}</dt>
         <dd><span>{driver ? driver.name : words.nobody}</span> {driver && <Phone number={driver.phone} />}</dd>

@@ -7,6 +7,7 @@ import { may } from "../../api/permissions";
 import type { Alert } from "../../api/schema";
 import { measure } from "../../format";
 import { type Person, Phone, findDriver } from "../../parts/Driver";
+import { NearTown } from "../../parts/NearTown";
 import { Time } from "../../parts/Time";
 import { acknowledge, alerts, isMore, snooze } from "../../state/alerts";
 import { now } from "../../state/clock";
@@ -44,7 +45,7 @@ export function Attention() {
 }
 
 function Row({ alert }: { alert: Alert }) {
-  const { rule, vehicleId, vehicleName: name, vehicleIds, startedAt, acknowledgedAt, acknowledgedBy } = alert;
+  const { rule, vehicleId, vehicleName: name, vehicleIds, startedAt, acknowledgedAt, acknowledgedBy, location } = alert;
   const isBusy = useSignal(false);
   const act = (what: () => Promise<void>) => () => {
     isBusy.value = true;
@@ -57,7 +58,7 @@ function Row({ alert }: { alert: Alert }) {
       <div class="event-what">
         {vehicleIds.length > 1 ? <b>{words.vehicles(vehicleIds.length)}</b> : <a href={href("live", vehicleId)}>{name}</a>} {words.rules[rule]} {detail(alert)}
         <div class="event-when">
-          {words.since} <Time at={startedAt} />
+          {words.since} <Time at={startedAt} /><NearTown at={location} before=" · " />
           {acknowledgedAt && <span> · {words.seenBy(acknowledgedBy?.name ?? words.operator)} <Time at={acknowledgedAt} /></span>}
         </div>
         {alert.driverId && <Driver id={alert.driverId} />}

@@ -4,6 +4,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 
 import type { ConnectionEvent, Event, FuelRecord, OverspeedEvent } from "../../api/schema";
 import { Empty } from "../../parts/Empty";
+import { NearTown } from "../../parts/NearTown";
 import { Time } from "../../parts/Time";
 import { measure, span } from "../../format";
 import { fenceName, suspected, vehicleName } from "../../state/fleet";
@@ -123,14 +124,14 @@ function ConnectionLine({ record: { type, vehicleId, vehicleName, occurredAt } }
 
 function OverspeedLine({ record }: { record: OverspeedEvent }) {
   const words = strings.events;
-  const { type, status, vehicleId, vehicleName, geofenceName, limitKmh, maxSpeedKmh, startedAt, endedAt, durationSeconds } = record;
+  const { type, status, vehicleId, vehicleName, geofenceName, limitKmh, maxSpeedKmh, startedAt, endedAt, durationSeconds, location } = record;
   return (
     <li data-event={type} data-status={status}>
       <span class="event-shape" aria-hidden="true" />
       <div class="event-what">
         <a href={href("live", vehicleId)}>{vehicleName}</a> {words.overspeed} <b>{measure("speed", maxSpeedKmh)}</b> {words.insteadOf(measure("speed", limitKmh), geofenceName)}
         {status === "retracted" && <em> ({words.takenBack})</em>}
-        <div class="event-when"><Time at={startedAt} /> · {endedAt ? words.stay(span(durationSeconds * 1000)) : words.goesOn}</div>
+        <div class="event-when"><Time at={startedAt} /> · {endedAt ? words.stay(span(durationSeconds * 1000)) : words.goesOn}<NearTown at={location} before=" · " /></div>
       </div>
       <div class="event-actions">
         <a href={`${href("replay", vehicleId)}?at=${startedAt}`} aria-label={words.replayOf(vehicleName)}>{words.replay}</a>

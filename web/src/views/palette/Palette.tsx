@@ -47,7 +47,7 @@ function Open({ onClose }: { onClose: () => void }) {
     if (wanted.length < 2) return undefined;
     const ended = new AbortController();
     // what the page itself finds stands there, whatever the server says
-    const pause = setTimeout(() => foundThere(wanted, ended.signal).then((list) => { there.value = list; }, () => {}), PAUSE_MS);
+    const pause = setTimeout(() => foundThere(wanted, ended.signal).then((list) => { if (!ended.signal.aborted) there.value = list; }), PAUSE_MS);
     return () => {
       clearTimeout(pause);
       ended.abort();

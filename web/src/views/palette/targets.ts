@@ -3,10 +3,12 @@
 import { api } from "../../api/client";
 import { may } from "../../api/permissions";
 import { signOut } from "../../api/session";
+import { conventions } from "../../conventions";
 import { byName, fullName } from "../../format";
 import { placeOf, placeText } from "../../map/place_text";
 import { fences, scope, vehicles } from "../../state/fleet";
 import { href } from "../../state/route";
+import { loadTowns } from "../../state/towns";
 import { choice } from "../../state/theme";
 import { strings } from "../../strings";
 import { VIEWS } from "../index";
@@ -50,6 +52,19 @@ function commands(): Target[] {
   ];
 }
 
+/** How close the map comes to a town. */
+const TOWN_ZOOM = 12;
+
+/** Towns of the world, where Live's map goes. */
+async function townsLike(wanted: string): Promise<Target[]> {
+  const towns = await loadTowns();
+  const countries = new Intl.DisplayNames(conventions.value.locale, { type: "region" });
+  return (towns?.townsNamed(wanted, MOST) ?? []).map(({ name, country, latitude, longitude }) => ({
+    key: `town ${latitude} ${longitude}`, name, kind: words.town(countries.of(country) ?? country),
+    go: to(`${href("live")}?map=${latitude.toFixed(5)},${longitude.toFixed(5)},${TOWN_ZOOM}`),
+  }));
+}
+
 /** What is found on this page; without a word the views. */
 export function found(wanted: string): Target[] {
   if (wanted.trim() === "") return commands().slice(0, 2 * MOST);
@@ -64,8 +79,10 @@ export function found(wanted: string): Target[] {
   ];
 }
 
-/** What the server finds. */
+/** What the server finds, and behind it towns of the world, also without the server. */
 export async function foundThere(wanted: string, signal: AbortSignal): Promise<Target[]> {
-  const { data } = await api.get("/v1/drivers", { query: { ...scope.peek(), q: wanted, limit: MOST }, signal });
-  return data.map((driver) => ({ key: driver.id, name: fullName(driver), kind: words.driver, go: to(href("drivers", driver.id)) }));
+  const asked = api.get("/v1/drivers", { query: { ...scope.peek(), q: wanted, limit: MOST }, signal }).catch(() => null);
+  const [answer, towns] = await Promise.all([asked, townsLike(wanted)]);
+  const drivers = answer?.data.map((driver) => ({ key: driver.id, name: fullName(driver), kind: words.driver, go: to(href("drivers", driver.id)) })) ?? [];
+  return [...drivers, ...towns];
 }

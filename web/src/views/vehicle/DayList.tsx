@@ -1,6 +1,7 @@
 // The day in words: from when to when, how far, how long, who drove, and in which fences it began and ended.
 
 import { duration, hourOfDay, hourOn, inFull, measure } from "../../format";
+import { NearTown } from "../../parts/NearTown";
 import { fenceName } from "../../state/fleet";
 import { strings } from "../../strings";
 import type { Day, Part } from "./day";
@@ -44,7 +45,7 @@ function Line({ day, part, now }: { day: Day; part: Part; now: number }) {
       <span class="day-kind">{words.kinds[kind]}</span>
       <time dateTime={new Date(from).toISOString()} title={to === null ? inFull(from) : `${inFull(from)} – ${inFull(to)}`}>{whenOf(part, day)}</time>
       <span class="number">{to === null ? words.soFar(long) : long}</span>
-      {place && <span class="day-place">{place}</span>}
+      {place ? <span class="day-place">{place}</span> : kind === "stop" && <span class="day-place"><NearTown at={record?.location} /></span>}
       {more && <span class="day-more quiet">{more}</span>}
     </>
   );

@@ -12,6 +12,7 @@ import { placeText } from "../../map/place_text";
 import { Age } from "../../parts/Age";
 import { FenceHere } from "../../parts/FenceHere";
 import { Time } from "../../parts/Time";
+import { NearTown } from "../../parts/NearTown";
 import { useAnswer } from "../../parts/answer";
 import { fenceName, scope, vehicleName, vehicles } from "../../state/fleet";
 import { clock, driversThen, liveHref, moment, stays as shownStays, table } from "../../state/past";
@@ -108,7 +109,7 @@ function Fix({ row }: { row: number }) {
         <dd><Time at={positions.recordedAt[row] ?? 0} /></dd>
         {!Number.isNaN(heading) && <><dt>{words.heading}</dt><dd>{words.degrees(heading, words.compass[Math.round(heading / 45) % 8] ?? "")}</dd></>}
         <dt>{words.position}</dt>
-        <dd>{placeText({ latitude, longitude })} · <FenceHere at={{ latitude, longitude }} /></dd>
+        <dd><NearTown at={{ latitude, longitude }} /> <span class="quiet">{placeText({ latitude, longitude })}</span> · <FenceHere at={{ latitude, longitude }} /></dd>
       </dl>
     </>
   );

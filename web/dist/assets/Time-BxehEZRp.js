@@ -1,1 +1,0 @@
-import{f as e,y as t}from"./format-BhNVlNNX.js";import{t as n}from"./jsxRuntime-Dr2XeqD9.js";function r({at:r,shows:i=t}){return n(`time`,{dateTime:typeof r==`string`?r:new Date(r).toISOString(),title:e(r),children:i(r)})}export{r as t};

@@ -1,0 +1,27 @@
+// A place in words: the town it is in or near.
+
+import { useEffect } from "preact/hooks";
+
+import type { Place } from "../api/schema";
+import { shown, unit } from "../format";
+import { whole } from "../numbers";
+import { loadTowns, towns } from "../state/towns";
+import { strings } from "../strings";
+
+const words = strings.town;
+
+/** What a place is near; empty far from all towns, and until their names are here. */
+export function nearTown(at: Place): string {
+  const near = towns.value?.townNear(at);
+  if (!near) return "";
+  if (near.isWithin) return words.near(near.town.name);
+  const point = strings.detail.compass[Math.round(near.bearingDegrees / 45) % 8] ?? "";
+  return words.away(`${whole(shown("distance", near.meters / 1000))} ${unit("distance")}`, point, near.town.name);
+}
+
+/** A place in words, behind `before`; nothing where no town is near. */
+export function NearTown({ at, before = "" }: { at: Place | null | undefined; before?: string }) {
+  useEffect(() => { void loadTowns(); }, []);
+  const text = at ? nearTown(at) : "";
+  return <>{text && before + text}</>;
+}
