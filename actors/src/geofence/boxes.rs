@@ -184,6 +184,26 @@ mod tests {
     }
 
     #[test]
+    fn each_bound_of_a_belt_counts_by_itself() {
+        let boxed = |west: f64, east: f64| GeoBox { west, south: 1.0, east, north: 2.0 };
+        let belt = boxed(-180.0, 180.0);
+        for (west, east, expected) in [
+            (-90.0, 89.9, boxed(-90.0, 89.9)),
+            (-90.0, 90.0, belt),
+            (-180.0, -170.0, belt),
+            (-179.9, -170.0, boxed(-179.9, -170.0)),
+            (170.0, 180.0, belt),
+            (170.0, 179.9, boxed(170.0, 179.9)),
+        ] {
+            assert_eq!(boxed(west, east).or_belt(), expected, "{west} {east}");
+        }
+        assert_eq!(
+            boxed(-10.0, 0.0).with(&GeoBox { south: 0.0, north: 1.5, ..boxed(5.0, 6.0) }),
+            GeoBox { west: -10.0, south: 0.0, east: 6.0, north: 2.0 }
+        );
+    }
+
+    #[test]
     fn a_way_across_the_antimeridian_is_searched_on_both_sides() {
         let (a, b) = GeoBox::of_way(Place::new(1.0, 179.0), Place::new(2.0, -178.0));
         assert_eq!((a.west, a.east), (179.0, 180.0));

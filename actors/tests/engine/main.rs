@@ -4,6 +4,7 @@ mod alerts;
 mod analytics;
 mod bounds;
 mod changes;
+mod dry_run;
 mod fences;
 mod fuel;
 mod jitter;
