@@ -2,12 +2,14 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use waypost_actors::model::{EventStatus, Fence, Fix, GeofenceId, OrganizationId, Place, Rules, Timestamp};
+use waypost_actors::model::{
+    EventStatus, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Place, Rules, Timestamp,
+};
 use waypost_actors::tracking::{Record, RecordView, TripEvent, TripKind, catch_up};
 
 use crate::late::Life;
-use crate::script::{Noise, Script, at, version};
-use crate::timelines::{Step, THE_END};
+use crate::script::{Noise, Script, at, square, version};
+use crate::timelines::{Dated, Step, THE_END};
 
 const METERS_PER_DEGREE: f64 = 111_319.5;
 
@@ -349,4 +351,32 @@ fn a_late_fix_costs_its_window_and_puts_the_sums_right() {
     other.place.latitude += 0.001;
     life.through(&[(THE_END, report(vec![other]))]);
     life.keeps_the_law();
+}
+
+/// A geofence dated back is settled with the part of the way near it; a trip that began there names it when it ends, far behind.
+#[test]
+fn a_trip_that_ends_behind_what_is_judged_anew_names_the_geofence_it_began_in() {
+    let mut way = stands((0, 700, 10), 0.0, true);
+    way.extend(leg((700, 1_700, 10), 0.0, 36.0, true));
+    way.extend(stands((1_700, 4_000, 10), 10_000.0, true));
+    let fixes: Vec<Fix> = way.into_iter().map(|(s, m, k)| fix(s, m, k)).collect();
+    let elsewhere = FenceVersion { shape: square(1.0, 1.0, 0.01), ..version(1, Rules::EXACT) };
+    let mut life = Life::new(&[Fence { versions: vec![elsewhere], ..fence() }], None, 1);
+    let steps: Vec<(f64, Step)> =
+        fixes.chunks(5).map(|some| (THE_END, Step::Report(some.to_vec()))).collect();
+    life.through(&steps);
+    let began_in = |life: &Life| {
+        let trip = held(life).into_iter().find(|one| one.kind == TripKind::Trip).expect("a trip");
+        assert_eq!(second(trip.ended_at.expect("it ended")), 1_700.0);
+        trip.start_geofence_ids
+    };
+    assert_eq!(began_in(&life), []);
+    life.slice = 2_000;
+    let (shape, dated) = (square(-0.005, -0.005, 0.01), Dated::Always);
+    let change = Step::Change { fence: 0, shape, active: true, deleted: false, rules: Rules::EXACT, dated };
+    life.through(&[(THE_END, change)]);
+    life.keeps_the_law();
+    assert_eq!(began_in(&life), [fence().id]);
+    let until = life.corrected.last().copied().flatten().expect("it ended before the present");
+    assert!(second(until) < 3_000.0, "{}", second(until));
 }
