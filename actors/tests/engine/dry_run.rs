@@ -70,3 +70,11 @@ fn a_version_that_ends_behind_the_last_fix_ends_the_stay() {
     assert_eq!(dry_run(&script, &[&fixes()], at(54.0)), [first, (at(45.455), None)]);
     assert_eq!(dry_run(&script, &[&fixes()], at(60.0)), [first, (at(45.455), ends)]);
 }
+
+#[test]
+fn a_dwell_neither_ends_a_stay_nor_begins_one() {
+    let script = Script::new(Rules { dwell_after_seconds: Some(3.0), ..Rules::EXACT });
+    let single: Vec<Fix> = fixes();
+    let single: Vec<&[Fix]> = single.chunks(1).collect();
+    assert_eq!(dry_run(&script, &single, at(60.0)), [(at(5.0), Some(at(24.444))), (at(45.455), None)]);
+}
