@@ -44,10 +44,7 @@ macro_rules! settings {
                 is_secret: is_secret(stringify!($type)) },)+
         ];
 
-        /// The file in the data directory that `waypost map` installs.
-pub const INSTALLED_MAP: &str = "map.pmtiles";
-
-impl Settings {
+        impl Settings {
             /// Sets one setting; `name` must be in the table.
             pub(super) fn assign(&mut self, name: &str, text: &str) -> Result<(), &'static str> {
                 match name {
@@ -106,6 +103,9 @@ settings! {
     webhook_networks: Vec<IpNet> = "", "Networks, comma-separated, that webhooks may reach beside the public Internet, by http too: 10.1.0.0/16, 192.168.1.20/32";
     batch_interval: Duration = "25ms", "How long fixes gather after a commit to share the next one; a lone fix is committed at once";
 }
+
+/// The file in the data directory that `waypost map` installs.
+pub const INSTALLED_MAP: &str = "map.pmtiles";
 
 impl Settings {
     /// The address under which people reach the server, without a slash at the end.

@@ -146,21 +146,11 @@ impl Server {
         token: &str,
         body: Vec<u8>,
     ) -> Said {
-        self.request(kind, method, path, token, body).await.unwrap()
+        self.try_send_as(kind, method, path, token, body).await.unwrap()
     }
 
     /// Sends to a server that may end before it answers.
-    pub(crate) async fn try_send(
-        &self,
-        method: &str,
-        path: &str,
-        token: &str,
-        body: impl Into<Vec<u8>>,
-    ) -> anyhow::Result<Said> {
-        self.request("application/json", method, path, token, body.into()).await
-    }
-
-    async fn request(
+    pub(crate) async fn try_send_as(
         &self,
         kind: &str,
         method: &str,

@@ -159,10 +159,10 @@ async fn edits_when_taken_over(store: &TestStore) -> bool {
     let taken = Instant::now();
     Track::take_over(store.db.clone(), store.db.clone()).await.unwrap();
     let path = format!("/v1/vehicles/{}", bus.vehicle);
-    let late = fence("late").to_string();
+    let late = fence("late").to_string().into_bytes();
     let (made, deleted) = join(
-        server.try_send("POST", "/v1/geofences", &fleet.admin, late),
-        server.try_send("DELETE", &path, &fleet.admin, ""),
+        server.try_send_as("application/json", "POST", "/v1/geofences", &fleet.admin, late),
+        server.try_send_as("application/json", "DELETE", &path, &fleet.admin, Vec::new()),
     )
     .await;
     let answered = made.is_ok() && deleted.is_ok();

@@ -131,9 +131,10 @@ export class DrawSession {
   #look(fence: Fence | undefined): void {
     if (fence?.id === this.#lookedAt) return;
     this.#lookedAt = fence?.id;
-    const isSaid = this.#isSaid && fence !== undefined;
-    if (fence) this.#isSaid = false;
-    if (isSaid) return;
+    if (fence && this.#isSaid) {
+      this.#isSaid = false;
+      return;
+    }
     const [west, south, east, north] = fence?.bbox ?? [];
     if (west === undefined || south === undefined || east === undefined || north === undefined) return;
     const bounds: [[number, number], [number, number]] = [[west, south], [east < west ? east + 360 : east, north]];
