@@ -4,6 +4,8 @@ import { count, whole } from "./numbers";
 import { dayWords, reportedWords } from "./strings_day";
 import { manage } from "./strings_manage";
 
+const COMPASS = ["N", "NE", "E", "SE", "S", "SW", "W", "NW"];
+
 export const strings = {
   product: "Waypost",
   navigation: "Main",
@@ -173,7 +175,7 @@ export const strings = {
     copy: "Copy",
     copied: "Copied",
     curlNote: "TOKEN is an access token of yours: POST /v1/auth/login gives one.",
-    compass: ["N", "NE", "E", "SE", "S", "SW", "W", "NW"],
+    compass: (angle: number) => COMPASS[Math.round(angle / 45) % COMPASS.length] ?? "",
     speedBefore: (speed: string, span: string) => `${speed}, ${span} ago`,
     degrees: (angle: number, point: string) => `${point}, ${angle.toFixed(0)}°`,
   },

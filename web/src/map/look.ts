@@ -12,6 +12,9 @@ function cameraOf(text: string): Camera | null {
   return isPlace && more.length === 0 ? { latitude, longitude, zoom } : null;
 }
 
+/** A camera as the address has it. */
+export const lookText = ({ latitude, longitude, zoom }: Camera): string => `${latitude.toFixed(5)},${longitude.toFixed(5)},${zoom.toFixed(2)}`;
+
 export class Look {
   /** Latitude, longitude, zoom; empty until somebody moved the map. */
   readonly #place = signal("");
@@ -35,7 +38,7 @@ export class Look {
     map.map.on("moveend", ({ originalEvent }: { originalEvent?: unknown }) => {
       if ((!originalEvent && !this.isSaid) || isFollowing()) return;
       const { lng, lat } = map.map.getCenter().wrap();
-      own = `${lat.toFixed(5)},${lng.toFixed(5)},${map.map.getZoom().toFixed(2)}`;
+      own = lookText({ latitude: lat, longitude: lng, zoom: map.map.getZoom() });
       this.#place.value = own;
     });
     return effect(() => {

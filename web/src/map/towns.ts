@@ -5,6 +5,7 @@
 import packed from "virtual:towns";
 
 import type { Place } from "../api/schema";
+import { bearing } from "./mercator";
 import { type Column, unpacked } from "./packed_towns";
 
 export interface Town extends Place {
@@ -23,11 +24,12 @@ export interface FromTown {
   readonly isWithin: boolean;
 }
 
-const METERS_PER_DEGREE = 111_320;
 /** A town of a million people reaches 12 km from its middle, one of 15,000 1.5 km: a guess from their numbers alone. */
 const REACH_METERS = 12;
 /** Farther from any town, no name says where one is. */
 const FARTHEST_METERS = 200_000;
+/** Of a meridian, a little more than that. */
+const FARTHEST_DEGREES = 2;
 
 const columns: Column = unpacked(packed);
 const reaches = columns.people.map((people) => REACH_METERS * Math.sqrt(people));
@@ -42,20 +44,17 @@ function town(at: number): Town {
 /** The town that best says where a place is: of those around it the one whose edge is nearest. Null far from all. */
 export function townNear({ latitude, longitude }: Place): FromTown | null {
   const { latitudes, longitudes } = columns;
-  const narrower = Math.cos((latitude * Math.PI) / 180);
-  let [best, least, east, north] = [-1, Infinity, 0, 0];
+  let [best, least] = [null as FromTown | null, Infinity];
   for (let at = 0; at < latitudes.length; at += 1) {
-    const dy = (latitude - (latitudes[at] as number)) * METERS_PER_DEGREE;
-    if (Math.abs(dy) > FARTHEST_METERS) continue;
-    const degrees = longitude - (longitudes[at] as number);
-    const dx = (degrees - 360 * Math.round(degrees / 360)) * METERS_PER_DEGREE * narrower;
-    const beyond = Math.hypot(dx, dy) - (reaches[at] as number);
-    if (beyond < least) [best, least, east, north] = [at, beyond, dx, dy];
+    const [x, y] = [longitudes[at] as number, latitudes[at] as number];
+    if (Math.abs(latitude - y) > FARTHEST_DEGREES) continue;
+    // the shorter way around the world
+    const east = longitude - x - 360 * Math.round((longitude - x) / 360);
+    const { meters, degrees } = bearing(x, y, x + east, latitude);
+    const beyond = meters - (reaches[at] as number);
+    if (beyond < least) [best, least] = [{ town: town(at), meters, bearingDegrees: degrees, isWithin: beyond <= 0 }, beyond];
   }
-  const meters = Math.hypot(east, north);
-  if (best < 0 || meters > FARTHEST_METERS) return null;
-  const bearingDegrees = ((Math.atan2(east, north) * 180) / Math.PI + 360) % 360;
-  return { town: town(best), meters, bearingDegrees, isWithin: least <= 0 };
+  return best && best.meters <= FARTHEST_METERS ? best : null;
 }
 
 /** The largest towns whose name begins with what is looked for, accents aside, then those that have it elsewhere. */

@@ -11,12 +11,11 @@ import { strings } from "../strings";
 const words = strings.town;
 
 /** What a place is near; empty far from all towns, and until their names are here. */
-export function nearTown(at: Place): string {
+function nearTown(at: Place): string {
   const near = towns.value?.townNear(at);
   if (!near) return "";
   if (near.isWithin) return words.near(near.town.name);
-  const point = strings.detail.compass[Math.round(near.bearingDegrees / 45) % 8] ?? "";
-  return words.away(`${whole(shown("distance", near.meters / 1000))} ${unit("distance")}`, point, near.town.name);
+  return words.away(`${whole(shown("distance", near.meters / 1000))} ${unit("distance")}`, strings.detail.compass(near.bearingDegrees), near.town.name);
 }
 
 /** A place in words, behind `before`; nothing where no town is near. */

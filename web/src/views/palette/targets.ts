@@ -5,6 +5,7 @@ import { may } from "../../api/permissions";
 import { signOut } from "../../api/session";
 import { conventions } from "../../conventions";
 import { byName, fullName } from "../../format";
+import { lookText } from "../../map/look";
 import { placeOf, placeText } from "../../map/place_text";
 import { fences, scope, vehicles } from "../../state/fleet";
 import { href } from "../../state/route";
@@ -61,7 +62,7 @@ async function townsLike(wanted: string): Promise<Target[]> {
   const countries = new Intl.DisplayNames(conventions.value.locale, { type: "region" });
   return (towns?.townsNamed(wanted, MOST) ?? []).map(({ name, country, latitude, longitude }) => ({
     key: `town ${latitude} ${longitude}`, name, kind: words.town(countries.of(country) ?? country),
-    go: to(`${href("live")}?map=${latitude.toFixed(5)},${longitude.toFixed(5)},${TOWN_ZOOM}`),
+    go: to(`${href("live")}?map=${lookText({ latitude, longitude, zoom: TOWN_ZOOM })}`),
   }));
 }
 

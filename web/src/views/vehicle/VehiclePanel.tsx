@@ -107,7 +107,7 @@ function Fix({ row }: { row: number }) {
         <dd><Age at={positions.receivedAt[row] ?? 0} /></dd>
         <dt>{words.fixAt}</dt>
         <dd><Time at={positions.recordedAt[row] ?? 0} /></dd>
-        {!Number.isNaN(heading) && <><dt>{words.heading}</dt><dd>{words.degrees(heading, words.compass[Math.round(heading / 45) % 8] ?? "")}</dd></>}
+        {!Number.isNaN(heading) && <><dt>{words.heading}</dt><dd>{words.degrees(heading, words.compass(heading))}</dd></>}
         <dt>{words.position}</dt>
         <dd><NearTown at={{ latitude, longitude }} /> <span class="quiet">{placeText({ latitude, longitude })}</span> · <FenceHere at={{ latitude, longitude }} /></dd>
       </dl>
