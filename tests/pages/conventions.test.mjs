@@ -15,11 +15,9 @@ async function signedIn(fleet, who = fleet) {
   return page;
 }
 
-const settingsOf = async (fleet, settings) => fleet.admin.put(`/v1/organizations/organization/${fleet.organization.id}`, { settings });
-
 test("imperial: miles, US gallons and feet, also where they are written", async () => {
   const fleet = await Fleet.make(stage.server);
-  await settingsOf(fleet, { units: "imperial" });
+  await fleet.set({ units: "imperial" });
   const depot = await fleet.circle("Depot", DEPOT, 300);
   const lorry = await fleet.vehicle("Lorry", { fuel: { kind: "diesel", tankCapacityLiters: 100, normLitersPer100Km: 30 } });
   await lorry.at(DEPOT.latitude, DEPOT.longitude, { speedKmh: 80, fuel: { liters: 50 } });
@@ -55,7 +53,7 @@ test("imperial: miles, US gallons and feet, also where they are written", async 
 
 test("the organization's time zone and language tag, a person's own before them, and this computer's nowhere", async () => {
   const fleet = await Fleet.make(stage.server);
-  await settingsOf(fleet, { timezone: "America/Chicago", locale: "de-DE" });
+  await fleet.set({ timezone: "America/Chicago", locale: "de-DE" });
   await fleet.circle("Depot", DEPOT, 300);
   const bus = await fleet.vehicle("Bus 7");
   // 23:30 of 14 January in Chicago, the 15th everywhere east of it

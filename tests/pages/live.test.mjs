@@ -215,8 +215,7 @@ test("the list is searched, narrowed and sorted", async () => {
 test("who is silent is who the server says is silent", async () => {
   const fleet = await Fleet.make(stage.server);
   const tram = await fleet.vehicle("Tram 9");
-  const path = `/v1/organizations/organization/${fleet.organization.id}`;
-  const silentAfter = (staleAfterSeconds, offlineAfterSeconds) => fleet.admin.put(path, { settings: { staleAfterSeconds, offlineAfterSeconds } });
+  const silentAfter = (staleAfterSeconds, offlineAfterSeconds) => fleet.set({ staleAfterSeconds, offlineAfterSeconds });
   const told = async () => (await fleet.admin.get("/v1/events?type=offline")).data.length;
   await tram.at(59.3, 18, { speedKmh: 30 });
   const page = await stage.page();

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Fleet, eventually, hasMap, isLive, isSettled, picture, setUp, signIn, visit } from "./harness/index.mjs";
+import { Fleet, eventually, hasMap, isLive, isSettled, noonZone, picture, setUp, signIn, visit } from "./harness/index.mjs";
 
 const CENTER = { latitude: 59.33, longitude: 18.06 };
 const MINUTE_MS = 60_000;
@@ -19,6 +19,7 @@ const stage = setUp();
 /** A bus with a day behind it, in and out of a fence, with fuel. */
 async function fleetWithDay() {
   const fleet = await Fleet.make(stage.server);
+  await fleet.set({ timezone: noonZone() });
   await fleet.circle("Depot", { latitude: CENTER.latitude + 0.02, longitude: CENTER.longitude }, 400);
   const bus = await fleet.vehicle("Bus 7", { fuel: { kind: "diesel", tankCapacityLiters: 300 } });
   const began = Date.now() - 90 * MINUTE_MS;

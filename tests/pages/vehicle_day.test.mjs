@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Fleet, eventually, hasMap, picture, setUp, signIn, visit } from "./harness/index.mjs";
+import { Fleet, eventually, hasMap, noonZone, picture, setUp, signIn, visit } from "./harness/index.mjs";
 
 const stage = setUp();
 
@@ -45,7 +45,7 @@ async function reportAll(vehicle, fixes) {
 
 /** A lorry between two fences, driven by Astrid for two days, of an organization in a zone that is not the browser's. */
 async function lorryOf(fleet, timezone) {
-  await fleet.admin.put(`/v1/organizations/organization/${fleet.organization.id}`, { settings: { timezone, locale: "en-GB" } });
+  await fleet.set({ timezone, locale: "en-GB" });
   await fleet.circle("Depot", DEPOT, 400);
   await fleet.circle("Port", PORT, 400);
   const lorry = await fleet.vehicle("Lorry", { tracking: { maxSpeedKmh: null, overspeedKmh: 80 } });
@@ -138,9 +138,7 @@ test("a day is a strip and a list that agree with the interface; a part of it sh
 
 test("a day without anything says so, and a trip that goes on grows and ends while it is looked at", async () => {
   const fleet = await Fleet.make(stage.server);
-  // where it is noon now, nothing is of another day
-  const timezone = `Etc/GMT${new Date().getUTCHours() > 12 ? "+" : "-"}${Math.abs(12 - new Date().getUTCHours())}`;
-  const lorry = await lorryOf(fleet, timezone);
+  const lorry = await lorryOf(fleet, noonZone());
   const page = await stage.page({ timezoneId: "America/Chicago", locale: "en-GB" });
   await signIn(page, fleet);
   await visit(page, `#/live/${lorry.id}`);
@@ -223,7 +221,7 @@ test("what a device reports is told in words with units, newest values with thei
   // what comes later is shown without a reload
   await van.at(59.3, 18, { attributes: { batteryPercent: 86 } });
   await part.locator("[data-reported=batteryPercent]").getByText("86 %").waitFor();
-  await fleet.admin.put(`/v1/organizations/organization/${fleet.organization.id}`, { settings: { units: "imperial" } });
+  await fleet.set({ units: "imperial" });
   await part.locator("[data-reported=coolantCelsius]").getByText("190.4 °F").waitFor();
 
   await visit(page, `#/live/${silent.id}`);

@@ -235,8 +235,8 @@ mod tests {
                             }
                             _ => "+OK\r\n".to_owned(),
                         };
-                        socket.write_all(answer.as_bytes()).unwrap();
                         heard.send(parts).unwrap();
+                        socket.write_all(answer.as_bytes()).unwrap();
                     }
                 }
             });

@@ -21,6 +21,13 @@ async function sent(address, request) {
 
 let number = 0;
 
+/** A time zone in which it is about noon: what happened in the last hours there, and what will in the next, is of one day. */
+export function noonZone() {
+  const hours = 12 - new Date().getUTCHours();
+  // the names of these zones count westward
+  return `Etc/GMT${hours > 0 ? "-" : "+"}${Math.abs(hours)}`;
+}
+
 /** Somebody who is signed in. */
 export class Client {
   constructor(url, token) {
@@ -65,6 +72,11 @@ export class Fleet {
     await root.put(`/v1/organizations/activate/${fleet.organization.id}`, {});
     fleet.admin = await fleet.#accept(fleet.email);
     return fleet;
+  }
+
+  /** Changes conventions of the organization: units, time zone, language tag. */
+  set(settings) {
+    return this.admin.put(`/v1/organizations/organization/${this.organization.id}`, { settings });
   }
 
   /** A further person: `role` is orgAdmin, dispatcher or viewer. Signs in with `email` and `password`. */

@@ -2,7 +2,7 @@
 
 export { findings } from "./axe.mjs";
 export { ADMIN, PASSWORD, Server } from "./server.mjs";
-export { Client, Fleet, Vehicle } from "./fleet.mjs";
+export { Client, Fleet, Vehicle, noonZone } from "./fleet.mjs";
 export { Receiver, TO_THIS_COMPUTER } from "./receiver.mjs";
 export { TileHost, archive } from "./tiles.mjs";
 export { Wire } from "./wire.mjs";
