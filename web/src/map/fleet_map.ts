@@ -267,7 +267,10 @@ export class FleetMap {
       if (features) this.map.getSource<GeoJSONSource>(source)?.setData(features);
     }
     if (!this.map.getLayer("wakes")) this.map.addLayer(this.#wakes, "fences-name");
-    for (const layer of this.#markers.layers) if (!this.map.getLayer(layer.id)) this.map.addLayer(layer, "names");
+    const { clusterLayer, vehicleLayer } = this.#markers;
+    if (!this.map.getLayer(clusterLayer.id)) this.map.addLayer(clusterLayer, "names");
+    // above the clusters: who is chosen or asks for attention is seen in the midst of one
+    if (!this.map.getLayer(vehicleLayer.id)) this.map.addLayer(vehicleLayer);
     this.#look();
   }
 
