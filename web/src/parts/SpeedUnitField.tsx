@@ -1,7 +1,7 @@
 // In which unit a tracker says its speeds, where its app leaves that open.
 
-import { SelectField } from "../../parts/form";
-import { strings } from "../../strings";
+import { SelectField } from "./form";
+import { strings } from "../strings";
 
 const words = strings.manage.trackers;
 

@@ -1,66 +1,61 @@
-// One vehicle as it is entered, its trackers, and taking it out of service.
+// A vehicle as it is entered, its trackers, and taking it out of service.
 
 import { useSignal } from "@preact/signals";
 
 import { api } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { VehicleOut } from "../../api/schema";
-import { type Quantity, fullName, measure } from "../../format";
+import { type Quantity, measure } from "../../format";
 import { useAnswer } from "../../parts/answer";
 import { Facts } from "../../parts/Desk";
 import { Confirm } from "../../parts/Dialog";
+import { NewTracker } from "../../parts/NewTracker";
+import { type Issued, TokenDialog } from "../../parts/TokenDialog";
 import { edits, loadVehicles, scope } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
-import { VehicleForm } from "./VehicleForm";
 
 const words = strings.manage.vehicles;
 
-export function VehicleDetail({ vehicle, onGone }: { vehicle: VehicleOut; onGone: () => Promise<void> }) {
-  const asking = useSignal<"edit" | "delete" | null>(null);
-  const close = () => { asking.value = null; };
+export function AsEntered({ vehicle }: { vehicle: VehicleOut }) {
+  const isDeleting = useSignal(false);
   const path = { id: vehicle.id };
   const isActive = vehicle.status === "active";
-  if (asking.value === "edit") {
-    const saved = async () => {
-      await loadVehicles();
-      close();
-    };
-    return <VehicleForm vehicle={vehicle} onSaved={saved} onCancel={close} />;
-  }
   const turn = async () => {
     await api.put("/v1/vehicles/{id}", { path, query: scope.peek(), body: { status: isActive ? "inactive" : "active" } });
     await loadVehicles();
   };
   const remove = async () => {
     await api.delete("/v1/vehicles/{id}", { path, query: scope.peek() });
-    await onGone();
+    await loadVehicles();
+    location.hash = href("live");
   };
   return (
     <>
+      <section class="vehicle-part">
+        <h3>{words.asEntered}</h3>
+        <VehicleFacts vehicle={vehicle} />
+      </section>
+      <Trackers vehicle={vehicle} />
       {may("writeVehicles") && (
-        <div class="tools">
-          <button type="button" onClick={() => { asking.value = "edit"; }}>{strings.manage.form.edit}</button>
+        <div class="vehicle-part tools">
           <button type="button" onClick={() => turn().catch(notice)}>{isActive ? words.deactivate : words.activate}</button>
           <span class="grow" />
-          <button type="button" class="danger" onClick={() => { asking.value = "delete"; }}>{strings.manage.form.delete}</button>
+          <button type="button" class="danger" onClick={() => { isDeleting.value = true; }}>{strings.manage.form.delete}</button>
         </div>
       )}
-      <VehicleFacts vehicle={vehicle} />
-      <Trackers vehicle={vehicle} />
-      {asking.value === "delete" && <Confirm title={words.remove(vehicle.name)} text={words.removeText} action={strings.manage.form.delete} work={remove} onClose={close} />}
+      {isDeleting.value && <Confirm title={words.remove(vehicle.name)} text={words.removeText} action={strings.manage.form.delete} work={remove} onClose={() => { isDeleting.value = false; }} />}
     </>
   );
 }
 
-function VehicleFacts({ vehicle: { plate, driver, fuel, tracking, ...vehicle } }: { vehicle: VehicleOut }) {
+function VehicleFacts({ vehicle: { plate, fuel, tracking, ...vehicle } }: { vehicle: VehicleOut }) {
   return (
     <Facts facts={[
       [words.status, words.statuses[vehicle.status ?? "active"]],
       [words.category, words.categories[vehicle.category ?? "other"]],
       [words.plate, [plate?.country, plate?.number].filter(Boolean).join(" ")],
-      [words.driver, driver && <a href={href("drivers", driver.id)}>{fullName(driver)}</a>],
       [words.make, [vehicle.make, vehicle.model, vehicle.year].filter(Boolean).join(" ")],
       [words.color, vehicle.color],
       [words.vin, vehicle.vin],
@@ -79,18 +74,26 @@ function VehicleFacts({ vehicle: { plate, driver, fuel, tracking, ...vehicle } }
 const measured = (quantity: Quantity, value: number | null | undefined) => (value == null ? null : measure(quantity, value));
 
 function Trackers({ vehicle }: { vehicle: VehicleOut }) {
+  const isAdding = useSignal(false);
+  const issued = useSignal<Issued | null>(null);
   const trackers = useAnswer(() => {
     edits.value.tracker;
     return api.get("/v1/trackers", { query: { ...scope.peek(), vehicleId: [vehicle.id] } });
   });
+  const made = async (tracker: Issued) => {
+    issued.value = tracker;
+    isAdding.value = false;
+  };
   return (
-    <section class="part" aria-label={words.tracker}>
-      <header>
+    <section class="vehicle-part" aria-label={words.tracker}>
+      <header class="part-head">
         <h3>{words.tracker}</h3><span class="grow" />
-        {may("writeTrackers") && <a class="button" href={`${href("trackers", "new")}?vehicle=${vehicle.id}`}>{words.addTracker}</a>}
+        {may("writeTrackers") && !isAdding.value && <button type="button" onClick={() => { isAdding.value = true; }}>{words.addTracker}</button>}
       </header>
-      {trackers.value?.data.length === 0 && <p class="quiet">{words.noTracker}</p>}
+      {trackers.value?.data.length === 0 && !isAdding.value && <p class="quiet">{words.noTracker}</p>}
       <ul class="lines">{trackers.value?.data.map(({ id, uniqueId, model }) => <li key={id}><a href={href("trackers", id)}>{uniqueId}</a> <span class="quiet">{model}</span></li>)}</ul>
+      {isAdding.value && <NewTracker vehicleId={vehicle.id} onMade={made} onCancel={() => { isAdding.value = false; }} />}
+      {issued.value && <TokenDialog {...issued.value} onClose={() => { issued.value = null; }} />}
     </section>
   );
 }
