@@ -268,9 +268,8 @@ export class FleetMap {
     }
     if (!this.map.getLayer("wakes")) this.map.addLayer(this.#wakes, "fences-name");
     const { clusterLayer, vehicleLayer } = this.#markers;
-    if (!this.map.getLayer(clusterLayer.id)) this.map.addLayer(clusterLayer, "names");
-    // above the clusters: who is chosen or asks for attention is seen in the midst of one
-    if (!this.map.getLayer(vehicleLayer.id)) this.map.addLayer(vehicleLayer);
+    // vehicles above clusters: who is chosen or asks for attention is seen in the midst of one
+    for (const layer of [clusterLayer, vehicleLayer]) if (!this.map.getLayer(layer.id)) this.map.addLayer(layer, "names");
     this.#look();
   }
 
