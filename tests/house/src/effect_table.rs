@@ -169,11 +169,7 @@ pub(crate) const EFFECTS: &[(&str, &str, &[Effect])] = &[
         &[
             ("kind", "web/src/views/vehicle/AsEntered.tsx", "words.fuelKinds[fuel.kind]"),
             ("tank_capacity_liters", "src/ops/vehicles.rs", "tank_capacity_liters"),
-            (
-                "norm_liters_per_100_km",
-                "web/src/views/vehicle/AsEntered.tsx",
-                "fuel?.normLitersPer100Km",
-            ),
+            ("norm_liters_per_100_km", "web/src/views/vehicle/AsEntered.tsx", "fuel?.normLitersPer100Km"),
             ("sensor", "src/ops/vehicles.rs", "sensor"),
             ("effective_from", "src/ops/vehicles.rs", "effective_from.flatten()"),
         ],
