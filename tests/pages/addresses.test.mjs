@@ -64,18 +64,18 @@ test("search, filter and the map's place are in the link, also while a vehicle i
 
 test("the search of a list is in the link", async () => {
   const fleet = await Fleet.make(stage.server);
-  await fleet.vehicle("Bus 7");
-  await fleet.vehicle("Tram 9");
+  await fleet.admin.post("/v1/drivers", { firstName: "Astrid", lastName: "Lind" });
+  await fleet.admin.post("/v1/drivers", { firstName: "Vera", lastName: "Ek" });
   const { one, other, open } = await two(fleet);
-  await visit(one, "#/fleet");
-  await one.getByLabel("Search: Vehicles").fill("tram");
-  await eventually(() => assert.equal(hash(one), "#/fleet?q=tram"));
-  await one.getByRole("link", { name: "Tram 9" }).click();
-  await eventually(() => assert.match(hash(one), /^#\/fleet\/[-0-9a-f]+\?q=tram$/));
+  await visit(one, "#/drivers");
+  await one.getByLabel("Search: Drivers").fill("vera");
+  await eventually(() => assert.equal(hash(one), "#/drivers?q=vera"));
+  await one.getByRole("link", { name: "Vera Ek" }).click();
+  await eventually(() => assert.match(hash(one), /^#\/drivers\/[-0-9a-f]+\?q=vera$/));
   await open();
-  assert.equal(await other.getByLabel("Search: Vehicles").inputValue(), "tram");
-  await other.getByRole("heading", { name: "Tram 9" }).waitFor();
-  assert.equal(await other.getByRole("link", { name: "Bus 7" }).count(), 0);
+  assert.equal(await other.getByLabel("Search: Drivers").inputValue(), "vera");
+  await other.getByRole("heading", { name: "Vera Ek" }).waitFor();
+  assert.equal(await other.getByRole("link", { name: "Astrid Lind" }).count(), 0);
 });
 
 test("the moment of a replay is in the link", async () => {

@@ -217,7 +217,7 @@ for (const [what, address, fill, again] of [
 test("a vehicle is changed, only in what was changed, and taken out of service", async () => {
   const fleet = await Fleet.make(stage.server);
   const bus = await fleet.vehicle("Bus 7", { make: "Volvo" });
-  const { page } = await signedIn(`#/fleet/${bus.id}`, fleet);
+  const { page } = await signedIn(`#/live/${bus.id}`, fleet);
   await page.getByRole("button", { name: "Edit" }).click();
   await page.getByText("Tracking", { exact: true }).click();
   await page.getByLabel("Too fast from, km/h").fill("62,5");
@@ -227,6 +227,50 @@ test("a vehicle is changed, only in what was changed, and taken out of service",
   await page.getByRole("button", { name: "Activate", exact: true }).waitFor();
   const now = await fleet.admin.get(`/v1/vehicles/${bus.id}`);
   assert.deepEqual([now.make, now.tracking.overspeedKmh, now.status], ["Scania", 62.5, "inactive"]);
+  await page.getByRole("button", { name: "Delete" }).click();
+  // an answer has an Escape of its own, which leaves the vehicle open
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await page.waitForURL((url) => url.hash === "#/live");
+  assert.deepEqual(page.faults, []);
+});
+
+test("a vehicle gets driver and tracker where it is looked at, and has no second page", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const bus = await fleet.admin.post("/v1/vehicles", { name: "Bus 7" });
+  const other = await fleet.admin.post("/v1/drivers", { firstName: "Olle", lastName: "Other" });
+  await fleet.admin.post(`/v1/drivers/${other.id}/assign-vehicle`, { vehicleId: bus.id });
+  await fleet.admin.post("/v1/drivers", { firstName: "Astrid", lastName: "Lind", phone: "+46 8 123" });
+  const page = await stage.page();
+  await signIn(page, fleet);
+  await page.goto(`/#/fleet/${bus.id}`);
+  await page.waitForURL((url) => url.hash === `#/live/${bus.id}`);
+  const panel = detail(page, "Bus 7");
+  const dialog = page.getByRole("dialog");
+
+  await panel.getByRole("link", { name: "Olle Other" }).waitFor();
+  await panel.getByRole("button", { name: "Assign driver" }).click();
+  await dialog.getByRole("combobox", { name: "Driver" }).fill("lind");
+  await dialog.getByRole("option", { name: "Astrid Lind" }).click();
+  await dialog.getByRole("button", { name: "Assign" }).click();
+  await dialog.getByRole("alert").getByText("Not saved").waitFor();
+  await dialog.getByLabel("take it from them").check();
+  await dialog.getByRole("button", { name: "Assign" }).click();
+  await panel.getByRole("link", { name: "Astrid Lind" }).waitFor();
+  assert.equal(await panel.getByRole("link", { name: "+46 8 123" }).getAttribute("href"), "tel:+468123");
+  await panel.getByRole("button", { name: "Unassign" }).click();
+  await panel.getByText("Nobody is assigned").waitFor();
+
+  await panel.getByRole("button", { name: "Add a tracker" }).click();
+  await panel.getByLabel("Its own id").fill("imei-70");
+  await panel.getByRole("button", { name: "Save" }).click();
+  const token = await dialog.getByRole("group", { name: "Token", exact: true }).textContent();
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await panel.getByRole("link", { name: "imei-70" }).waitFor();
+  await new Client(stage.server.url, token).post("/v1/positions", { items: [{ recordedAt: new Date().toISOString(), latitude: 59.33, longitude: 18.06 }] });
+  await panel.getByText("59.33000, 18.06000").waitFor();
   assert.deepEqual(page.faults, []);
 });
 

@@ -55,6 +55,8 @@ test("three hundred in view become clusters, but for who is chosen or asks for a
   assert.equal(sum(whole.clusters, ({ silent }) => silent), 0);
   const written = () => onMap(page, ({ fleetMap }) => fleetMap.map.queryRenderedFeatures({ layers: ["counts"] }).map(({ properties }) => properties.count));
   await eventually(async () => assert.ok((await written()).includes(String(whole.clusters[0].count)), "how many they are is written"));
+  const order = await onMap(page, ({ fleetMap }) => fleetMap.map.getLayersOrder());
+  assert.ok(order.indexOf("vehicles") > order.indexOf("clusters"), "who is by itself is above the clusters");
 
   await visit(page, `#/live/${vehicles[99].id}`);
   await eventually(async () => assert.ok((await drawn(page)).alone.includes(vehicles[99].id), "who is chosen is seen"));
@@ -68,9 +70,18 @@ test("three hundred in view become clusters, but for who is chosen or asks for a
   await eventually(async () => {
     const closer = await drawn(page);
     assert.ok(closer.zoom > whole.zoom + 1 && closer.clusters.length === 0, `${closer.zoom}, ${closer.clusters.length}`);
+    assert.ok(closer.alone.length > 0 && closer.alone.length < VEHICLES, "only those near are drawn");
   });
   await page.getByRole("button", { name: "Show all" }).click();
   await eventually(async () => assert.ok((await drawn(page)).clusters.length > 1));
+  // where a border of the grid lies in the midst of the fleet, one cluster takes the other in
+  await page.locator(".map").evaluate(({ fleetMap }) => fleetMap.lookAt({ latitude: 52.52, longitude: 13.44, zoom: 9 }));
+  const gaps = await page.locator(".map").evaluate(async ({ fleetMap }) => {
+    const { features } = await fleetMap.map.getSource("counts").getData();
+    const discs = features.map(({ geometry, properties }) => ({ ...fleetMap.map.project(geometry.coordinates), size: properties.size }));
+    return discs.flatMap((a, place) => discs.slice(0, place).map((b) => Math.hypot(a.x - b.x, a.y - b.y) - (a.size + b.size) / 2));
+  });
+  assert.ok((await drawn(page)).clusters.length > 0 && gaps.every((gap) => gap > -4), `no disc covers another: ${gaps}`);
   await page.getByRole("searchbox", { name: "Search vehicles" }).fill("Bus 31");
   await eventually(async () => assert.equal((await drawn(page)).clusters.length, 0, "few are shown each"));
   assert.deepEqual(page.faults, []);

@@ -37,7 +37,7 @@ test("imperial: miles, US gallons and feet, also where they are written", async 
   await page.getByText("Saved.").waitFor();
   assert.equal((await fleet.admin.get(`/v1/geofences/${depot.id}`)).shape.radiusMeters, 304.8);
 
-  await visit(page, `#/fleet/${lorry.id}`);
+  await visit(page, `#/live/${lorry.id}`);
   await page.getByText("26.4 gal").waitFor();
   await page.getByText("7.8 mpg").waitFor();
   await page.getByRole("button", { name: "Edit" }).click();

@@ -105,6 +105,7 @@ test("a day is a strip and a list that agree with the interface; a part of it sh
     assert.deepEqual(way.at(-1), [trips[0].endLocation.longitude, trips[0].endLocation.latitude]);
   });
   assert.ok(page.url().includes(trips[0].id), "the way is in the address");
+  assert.equal(await panel.getByRole("link", { name: "Replay it" }).getAttribute("href"), `#/replay/${lorry.id}?at=${trips[0].startedAt}`);
   assert.equal(await rows.nth(1).getByRole("button").getAttribute("aria-pressed"), "true");
   await picture(page, "vehicle-way");
 

@@ -23,7 +23,7 @@ test("a viewer sees everything and changes nothing", async () => {
   await signIn(page, fleet.people.viewer);
   for (const [address, text] of [
     [`#/fences/${fleet.depot.id}`, "59.3195"],
-    [`#/fleet/${fleet.buses[0].id}`, "Astrid Lind"],
+    [`#/live/${fleet.buses[0].id}`, "Astrid Lind"],
     [`#/drivers/${fleet.driver.id}`, "SE-4711-08"],
     [`#/trackers/${fleet.buses[0].tracker.id}`, "Bus 2"],
     ["#/organization", "Free"],
@@ -44,7 +44,7 @@ test("a dispatcher draws fences and assigns drivers, and no more", async () => {
   await signIn(page, fleet.people.dispatcher);
   const offered = async (address, text) => (await editingOn(page, address, text)).controls;
   assert.deepEqual(await offered("#/fences", "Depot"), ["Import", "New fence"]);
-  assert.deepEqual(await offered(`#/fleet/${fleet.buses[0].id}`, "BUS 002"), []);
+  assert.deepEqual(await offered(`#/live/${fleet.buses[0].id}`, "BUS 002"), ["Assign driver", "Unassign"]);
   assert.deepEqual(await offered(`#/drivers/${fleet.driver.id}`, "SE-4711-08"), ["Assign vehicle", "Unassign"]);
   assert.deepEqual(await offered("#/users", "admin"), []);
   assert.deepEqual(page.faults, []);

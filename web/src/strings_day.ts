@@ -30,6 +30,7 @@ export const dayWords = {
   sum: (trips: number, way: string, driving: string) => `${count(trips, "trip")}, ${way}, ${driving} driving`,
   sumOpen: (trips: number, way: string, driving: string) => `${count(trips, "trip")}, ${way} and ${driving} driving without the one that goes on`,
   showsWay: "Its way is on the map. Escape goes back.",
+  replayIt: "Replay it",
   visits: "Visits that day",
   overspeeds: "Too fast that day",
 };

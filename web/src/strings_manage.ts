@@ -169,6 +169,9 @@ export const manage = {
     assign: "Assign vehicle",
     assignTitle: (name: string) => `Assign a vehicle to ${name}`,
     assignAction: "Assign",
+    assignDriver: "Assign driver",
+    assignDriverTitle: (vehicle: string) => `Assign a driver to ${vehicle}`,
+    driver: "Driver",
     noVehicles: "There is no vehicle to assign: create one first.",
     take: (vehicle: string, driver: string) => `${vehicle} is driven by ${driver}: take it from them`,
     unassign: "Unassign",
@@ -243,6 +246,7 @@ export const manage = {
     removeText: "Its visits and assignments end now. Its past events stay.",
     noTracker: "No tracker is installed.",
     addTracker: "Add a tracker",
+    asEntered: "As it is entered",
   },
   trackers: {
     title: "Trackers",

@@ -18,7 +18,7 @@ export const views = (sample) => [
   ["fences", "#/fences", "Fences"],
   ["fence-edit", `#/fences/${sample.depot.id}`, "Depot"],
   ["fence-new", "#/fences/new", "New fence"],
-  ["vehicles", `#/fleet/${sample.buses[0].id}`, "Bus 2"],
+  ["vehicles", "#/fleet", "Vehicles"],
   ["vehicle-new", "#/fleet/new", "New vehicle"],
   ["drivers", `#/drivers/${sample.driver.id}`, "Astrid Lind"],
   ["driver-new", "#/drivers/new", "New driver"],

@@ -81,8 +81,8 @@ export function end(reason: string): void {
 }
 
 /** A refresh token works once: tabs take turns, where the browser knows locks (it does under TLS and on localhost). */
-function inTurn(work: () => Promise<void>): Promise<void> {
-  return navigator.locks ? navigator.locks.request(KEY, work) : work();
+async function inTurn(work: () => Promise<void>): Promise<void> {
+  await (navigator.locks ? navigator.locks.request(KEY, work) : work());
 }
 
 let renewing: Promise<void> | null = null;

@@ -267,7 +267,9 @@ export class FleetMap {
       if (features) this.map.getSource<GeoJSONSource>(source)?.setData(features);
     }
     if (!this.map.getLayer("wakes")) this.map.addLayer(this.#wakes, "fences-name");
-    for (const layer of this.#markers.layers) if (!this.map.getLayer(layer.id)) this.map.addLayer(layer, "names");
+    const { clusterLayer, vehicleLayer } = this.#markers;
+    // vehicles above clusters: who is chosen or asks for attention is seen in the midst of one
+    for (const layer of [clusterLayer, vehicleLayer]) if (!this.map.getLayer(layer.id)) this.map.addLayer(layer, "names");
     this.#look();
   }
 

@@ -17,12 +17,10 @@ const REACH_PIXELS = 18;
 const colors = (...names: readonly string[]) => names.map((name) => rgb(token(name)));
 
 export class Markers {
-  readonly layers = [
-    new VehicleLayer(() => ({
-      standings: colors("--unknown", "--stopped", "--moving", "--silent", "--silent", "--moving"), rim: rgb(token("--panel")), ring: rgb(token("--accent")),
-    })),
-    new ClusterLayer(() => ({ parts: colors("--moving", "--stopped", "--silent"), ground: rgb(token("--panel")) })),
-  ] as const;
+  readonly clusterLayer = new ClusterLayer(() => ({ parts: colors("--moving", "--stopped", "--silent"), ground: rgb(token("--panel")) }));
+  readonly vehicleLayer = new VehicleLayer(() => ({
+    standings: colors("--unknown", "--stopped", "--moving", "--silent", "--silent", "--moving"), rim: rgb(token("--panel")), ring: rgb(token("--accent")),
+  }));
   /** Vehicles that ask for attention: never in a cluster. */
   urgent: ReadonlySet<string> = new Set();
   /** Those that are drawn by themselves. */
@@ -38,9 +36,8 @@ export class Markers {
     this.level = Math.floor(map.getZoom());
     this.alone = some ?? shown;
     this.clusters = grouped?.clusters ?? [];
-    const [vehicles, clusters] = this.layers;
-    vehicles.set(this.alone, some?.standings ?? standings, chosen === null ? undefined : this.alone.row(chosen));
-    clusters.set(this.clusters);
+    this.vehicleLayer.set(this.alone, some?.standings ?? standings, chosen === null ? undefined : this.alone.row(chosen));
+    this.clusterLayer.set(this.clusters);
   }
 
   /** How many each cluster has, for the map to write. */
@@ -53,7 +50,7 @@ export class Markers {
   /** The vehicle at a point of the map's element, CSS pixels. */
   vehicleAt(map: MapLibre, x: number, y: number): string | null {
     const { lng, lat } = map.unproject([x, y]);
-    const row = this.layers[0].nearest(mercatorX(lng), mercatorY(lat), REACH_PIXELS / worldOf(map));
+    const row = this.vehicleLayer.nearest(mercatorX(lng), mercatorY(lat), REACH_PIXELS / worldOf(map));
     return row === undefined ? null : this.alone?.ids[row] ?? null;
   }
 

@@ -36,7 +36,9 @@ export function LiveView() {
   };
   const links = useMemo(() => ({ chosen, isFollowing, trail: trail.points, way: trail.way, pick, backToNow, onMap }), []);
   const escape = (event: KeyboardEvent) => {
-    if (event.key !== "Escape" || event.defaultPrevented || !chosen.peek()) return;
+    // what is being written or answered has an Escape of its own
+    const isWriting = event.target instanceof Element && event.target.closest("dialog, form");
+    if (event.key !== "Escape" || event.defaultPrevented || isWriting || !chosen.peek()) return;
     if (way.peek()) backToNow();
     else location.hash = liveHref();
   };

@@ -56,9 +56,10 @@ export function ShapeFields({ desk, isNew }: { desk: Desk; isNew: boolean }) {
         <button type="button" aria-pressed={isPolygon} onClick={() => begin("polygon")}>⬠ {isNew ? draw.polygon : words.polygon}</button>
         {hasCorners && <Toggle tool={tool} of="hole" label={draw.hole} />}
         {hasCorners && <Toggle tool={tool} of="remove" label={draw.remove} />}
-        <span class="grow" />
-        <button type="button" aria-label={draw.undo} title={draw.undo} disabled={!history.canUndo.value && tool.value === "select"} onClick={() => stepShape(desk, true)}>↶</button>
-        <button type="button" aria-label={draw.redo} title={draw.redo} disabled={!history.canRedo.value && tool.value === "select"} onClick={() => stepShape(desk, false)}>↷</button>
+        <span class="undo">
+          <button type="button" aria-label={draw.undo} title={draw.undo} disabled={!history.canUndo.value && tool.value === "select"} onClick={() => stepShape(desk, true)}>↶</button>
+          <button type="button" aria-label={draw.redo} title={draw.redo} disabled={!history.canRedo.value && tool.value === "select"} onClick={() => stepShape(desk, false)}>↷</button>
+        </span>
       </div>
       {shape.type === "circle" && (
         <>

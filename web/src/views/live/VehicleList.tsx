@@ -39,7 +39,7 @@ function next() {
   if (!may("writeVehicles")) return false;
   const [first] = fleetIds.value;
   if (!first) return { text: strings.manage.vehicles.new, address: href("fleet", "new") };
-  return { text: strings.vehicles.toTracker, address: href("fleet", first) };
+  return { text: strings.vehicles.toTracker, address: href("live", first) };
 }
 
 function Head() {

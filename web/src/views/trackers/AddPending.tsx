@@ -21,9 +21,10 @@ interface Props {
 
 export function AddPending({ device: { uniqueId }, trackers, onAdded, onClose }: Props) {
   const taken = new Set(trackers.map(({ vehicleId }) => vehicleId));
-  const free = [...vehicles.value.values()].filter(({ id }) => !taken.has(id));
-  const first = free.sort((a, b) => byName(a.name, b.name))[0]?.id ?? null;
-  const draft = useDraft(() => ({ vehicleId: first, name: uniqueId }));
+  const draft = useDraft(() => {
+    const free = [...vehicles.peek().values()].filter(({ id }) => !taken.has(id));
+    return { vehicleId: free.sort((a, b) => byName(a.name, b.name))[0]?.id ?? null, name: uniqueId };
+  });
   const add = async () => {
     const { vehicleId, name } = draft.value.peek() as { vehicleId: string | null; name: string };
     if (vehicleId) await api.post("/v1/trackers", { body: { uniqueId, vehicleId, ...scope.peek() } as unknown as CreateTrackerBody });

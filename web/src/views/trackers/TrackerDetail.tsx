@@ -16,7 +16,7 @@ import { loadVehicles, scope, vehicleName } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { strings } from "../../strings";
 import { Reports } from "./Reports";
-import { SpeedUnitField } from "./SpeedUnitField";
+import { SpeedUnitField } from "../../parts/SpeedUnitField";
 
 const words = strings.manage.trackers;
 

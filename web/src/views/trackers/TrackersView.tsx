@@ -4,18 +4,15 @@ import { useSignal } from "@preact/signals";
 
 import { all, api } from "../../api/client";
 import { may } from "../../api/permissions";
-import type { CreateTrackerBody, TrackerWithToken } from "../../api/schema";
+import type { TrackerWithToken } from "../../api/schema";
 import { Desk, Detail } from "../../parts/Desk";
-import { FindField } from "../../parts/FindField";
-import { Form, TextField, useDraft } from "../../parts/form";
 import { Listing, useList } from "../../parts/Listing";
-import { findVehicles } from "../../parts/vehicles";
+import { NewTracker } from "../../parts/NewTracker";
 import { scope, vehicleName } from "../../state/fleet";
 import { href, route } from "../../state/route";
 import { strings } from "../../strings";
 import { type Issued, TokenDialog } from "../../parts/TokenDialog";
 import { PendingTrackers } from "./PendingTrackers";
-import { SpeedUnitField } from "./SpeedUnitField";
 import { TrackerDetail } from "./TrackerDetail";
 
 const words = strings.manage.trackers;
@@ -47,7 +44,7 @@ export function TrackersView({ parts: [open] }: { parts: readonly string[] }) {
   );
   return (
     <Desk list={list}>
-      {open === "new" && may("writeTrackers") && <Detail key="new" title={words.new} back={href("trackers")}><NewTracker onMade={show} /></Detail>}
+      {open === "new" && may("writeTrackers") && <Detail key="new" title={words.new} back={href("trackers")}><NewTracker vehicleId={route.peek().query.get("vehicle")} onMade={show} /></Detail>}
       {open && open !== "new" && items.value && (
         <Detail key={open} title={tracker?.uniqueId ?? words.title} back={href("trackers")}>
           {tracker ? <TrackerDetail tracker={tracker} reload={reload} onGone={() => show(null)} onToken={(token) => { issued.value = token; }} /> : <p class="quiet">{strings.manage.form.gone}</p>}
@@ -55,18 +52,5 @@ export function TrackersView({ parts: [open] }: { parts: readonly string[] }) {
       )}
       {issued.value && <TokenDialog {...issued.value} onClose={() => { issued.value = null; }} />}
     </Desk>
-  );
-}
-
-function NewTracker({ onMade }: { onMade: (made: TrackerWithToken) => Promise<void> }) {
-  const draft = useDraft(() => ({ vehicleId: route.peek().query.get("vehicle") }));
-  const make = async () => onMade(await api.post("/v1/trackers", { body: { ...draft.value.peek(), ...scope.peek() } as unknown as CreateTrackerBody }));
-  return (
-    <Form draft={draft} label={words.new} action={strings.manage.form.save} work={make}>
-      <TextField of="/uniqueId" label={words.uniqueId} hint={words.uniqueIdHint} required />
-      <TextField of="/model" label={words.model} />
-      <FindField of="/vehicleId" label={words.vehicle} none={words.notInstalled} name={vehicleName} find={findVehicles()} />
-      <SpeedUnitField />
-    </Form>
   );
 }

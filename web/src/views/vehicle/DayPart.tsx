@@ -110,11 +110,12 @@ function Known({ id, found, chosen, pick }: KnownProps) {
   if (found.records.length === 0) return <p class="quiet">{nothing(found.hasReported, isToday)}</p>;
   const parts = partsOf(found, minute.value, heardAt.value);
   const label = words.strip(vehicleName(id), date(found.from));
+  const record = found.records.find((one) => one.id === chosen);
   return (
     <>
       <Sum records={found.records} />
       <DayStrip day={found} parts={parts} at={isToday ? minute.value : null} label={label} chosen={chosen} pick={pick} />
-      {chosen && <p class="quiet" role="status">{words.showsWay}</p>}
+      {record && <p class="quiet" role="status">{words.showsWay} <a href={`${href("replay", id)}?at=${record.startedAt}`}>{words.replayIt}</a></p>}
       <DayList day={found} parts={parts} now={minute.value} chosen={chosen} pick={pick} />
     </>
   );

@@ -1,4 +1,5 @@
-// Everything of one vehicle: where it is and how fast, who drives it, the fences it is in, what it did on a day, what its device reports, its fuel.
+// Everything of one vehicle: where it is and how fast, who drives it, the fences it is in, what it did on a day, what its device reports,
+// its fuel, and how it is entered.
 
 import { useComputed, useSignal } from "@preact/signals";
 import { useId, useLayoutEffect } from "preact/hooks";
@@ -7,26 +8,30 @@ import { api } from "../../api/client";
 import { may } from "../../api/permissions";
 import { Problem, sentence } from "../../api/problem";
 import type { VehicleOut } from "../../api/schema";
-import { date, fullName, measure, span } from "../../format";
+import { measure, span } from "../../format";
 import { placeText } from "../../map/place_text";
 import { Age } from "../../parts/Age";
 import { FenceHere } from "../../parts/FenceHere";
 import { Time } from "../../parts/Time";
 import { NearTown } from "../../parts/NearTown";
 import { useAnswer } from "../../parts/answer";
-import { fenceName, scope, vehicleName, vehicles } from "../../state/fleet";
+import { fenceName, loadVehicles, scope, vehicleName, vehicles } from "../../state/fleet";
 import { clock, driversThen, liveHref, moment, stays as shownStays, table } from "../../state/past";
 import { href } from "../../state/route";
 import { speedNow, standing } from "../../state/standing";
 import { strings } from "../../strings";
+import { AsEntered } from "./AsEntered";
 import { Curl } from "./Curl";
 import { DayPart } from "./DayPart";
+import { Driving } from "./Driving";
 import { Fuel } from "./Fuel";
 import { Reported } from "./Reported";
+import { VehicleForm } from "./VehicleForm";
 
 export function VehiclePanel({ id }: { id: string }) {
   const title = useId();
   const fault = useSignal("");
+  const isEditing = useSignal(false);
   const held = useComputed(() => vehicles.value.get(id));
   const ask = () => {
     // another one as soon as somebody changed it
@@ -49,24 +54,38 @@ export function VehiclePanel({ id }: { id: string }) {
         <a class="close" href={liveHref()} aria-label={words.close}>✕</a>
       </header>
       <div class="panel-body" tabIndex={0} role="group" aria-labelledby={title}>
-        {isMissing ? <p class="vehicle-part" role="alert">{fault.value}</p> : (
-          <>
-            <Now id={id} vehicle={vehicle.value} />
-            {vehicle.value && moment.value === null && <OfToday id={id} />}
-            <p class="vehicle-part vehicle-links">
-              <a href={`${href("replay", id)}${moment.value === null ? "" : `?at=${new Date(moment.value).toISOString()}`}`}>{words.replay}</a>
-              {may("share") && vehicle.value && <a href={`${href("shares", "new")}?vehicle=${id}`}>{strings.manage.shares.share}</a>}
-            </p>
-            {moment.value === null && <Curl id={id} />}
-          </>
-        )}
+        {isMissing && <p class="vehicle-part" role="alert">{fault.value}</p>}
+        {!isMissing && isEditing.value && vehicle.value && <Edited vehicle={vehicle.value} onDone={() => { isEditing.value = false; }} />}
+        {!isMissing && !isEditing.value && <Told id={id} vehicle={vehicle.value} onEdit={() => { isEditing.value = true; }} />}
       </div>
     </section>
   );
 }
 
-function OfToday({ id }: { id: string }) {
-  return <><DayPart id={id} /><Reported id={id} /><Fuel id={id} /></>;
+function Edited({ vehicle, onDone }: { vehicle: VehicleOut; onDone: () => void }) {
+  const saved = async () => {
+    await loadVehicles();
+    onDone();
+  };
+  return <div class="vehicle-part"><VehicleForm vehicle={vehicle} onSaved={saved} onCancel={onDone} /></div>;
+}
+
+/** What of it is of now is left out where a moment of the past is shown. */
+function Told({ id, vehicle, onEdit }: { id: string; vehicle: VehicleOut | null; onEdit: () => void }) {
+  const words = strings.detail;
+  const isNow = moment.value === null;
+  return (
+    <>
+      <Now id={id} vehicle={vehicle} />
+      <p class="vehicle-part vehicle-links">
+        <a href={`${href("replay", id)}${moment.value === null ? "" : `?at=${new Date(moment.value).toISOString()}`}`}>{words.replay}</a>
+        {may("share") && vehicle && <a href={`${href("shares", "new")}?vehicle=${id}`}>{strings.manage.shares.share}</a>}
+        {may("writeVehicles") && vehicle && isNow && <button type="button" class="plain" onClick={onEdit}>{strings.manage.form.edit}</button>}
+      </p>
+      {vehicle && isNow && <><DayPart id={id} /><Reported id={id} /><Fuel id={id} /><AsEntered vehicle={vehicle} /></>}
+      {isNow && <Curl id={id} />}
+    </>
+  );
 }
 
 function Now({ id, vehicle }: { id: string; vehicle: VehicleOut | null }) {
@@ -74,7 +93,6 @@ function Now({ id, vehicle }: { id: string; vehicle: VehicleOut | null }) {
   positions.revision.value;
   const row = positions.row(id);
   const words = strings.detail;
-  const driver = vehicle?.driver;
   return (
     <div class="vehicle-part">
       {row === undefined ? <p class="quiet">{words.never}</p> : <Fix row={row} />}
@@ -82,8 +100,7 @@ function Now({ id, vehicle }: { id: string; vehicle: VehicleOut | null }) {
         <dt>{words.inside}</dt>
         <dd><Inside id={id} /></dd>
         <dt>{words.driver}</dt>
-        <dd>{moment.value !== null ? driversThen.value.get(id) ?? words.noDriver : driver ? <>{fullName(driver)} <span class="quiet">{words.since(date(driver.startedAt))}</span></> : words.noDriver}</dd>
-        {vehicle?.plate && <><dt>{words.plate}</dt><dd>{vehicle.plate.number}</dd></>}
+        <dd>{moment.value !== null ? driversThen.value.get(id) ?? words.noDriver : vehicle && <Driving vehicle={vehicle} />}</dd>
       </dl>
     </div>
   );

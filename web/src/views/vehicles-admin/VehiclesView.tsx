@@ -1,6 +1,7 @@
-// The vehicles as they are entered: names, plates, limits, trackers.
+// The vehicles as they are entered, and entering one. Each has its page beside the map.
 
-import { useSignal } from "@preact/signals";
+import { useComputed, useSignal } from "@preact/signals";
+import { useLayoutEffect } from "preact/hooks";
 
 import { may } from "../../api/permissions";
 import { byName, fullName } from "../../format";
@@ -10,24 +11,30 @@ import { type Issued, TokenDialog } from "../../parts/TokenDialog";
 import { feed, loadVehicles, vehicles } from "../../state/fleet";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
-import { VehicleDetail } from "./VehicleDetail";
-import { VehicleForm } from "./VehicleForm";
+import { VehicleForm } from "../vehicle/VehicleForm";
 
 const words = strings.manage.vehicles;
 
 export function VehiclesView({ parts: [open] }: { parts: readonly string[] }) {
   const issued = useSignal<Issued | null>(null);
-  const show = async (id: string | null) => {
+  const made = useSignal<string | null>(null);
+  // an address that somebody kept from when a vehicle had a second page here
+  useLayoutEffect(() => { if (open && open !== "new") location.replace(href("live", open)); }, [open]);
+  const show = () => { location.hash = href("live", made.peek() ?? ""); };
+  const saved = async (id: string) => {
+    made.value = id;
     await loadVehicles();
-    location.hash = id ? href("fleet", id) : href("fleet");
+    // its token is read first
+    if (!issued.peek()) show();
   };
+  // sorting ten thousand names takes its time: not with each letter of a search
+  const sorted = useComputed(() => [...vehicles.value.values()].sort((a, b) => byName(a.name, b.name)));
   // until the feed runs, the list is not there yet
-  const items = vehicles.value.size > 0 || feed.connection.value !== "off" ? [...vehicles.value.values()].sort((a, b) => byName(a.name, b.name)) : null;
-  const vehicle = open ? vehicles.value.get(open) : undefined;
+  const items = vehicles.value.size > 0 || feed.connection.value !== "off" ? sorted.value : null;
   const list = (
     <Listing
-      title={words.title} note={words.count} items={items} current={open}
-      id={({ id }) => id} text={(one) => `${one.name} ${one.plate?.number ?? ""} ${one.vin ?? ""}`} address={(id) => href("fleet", id)}
+      title={words.title} note={words.count} items={items} current={undefined}
+      id={({ id }) => id} text={(one) => `${one.name} ${one.plate?.number ?? ""} ${one.vin ?? ""}`} address={(id) => href("live", id)}
       empty={[words.empty, may("writeVehicles") ? words.emptyNext : words.emptyNextRead]}
       columns={[
         { title: words.name, cell: ({ name }) => name },
@@ -43,15 +50,10 @@ export function VehiclesView({ parts: [open] }: { parts: readonly string[] }) {
     <Desk list={list}>
       {open === "new" && may("writeVehicles") && (
         <Detail key="new" title={words.new} back={href("fleet")}>
-          <VehicleForm vehicle={null} onSaved={show} onToken={(token) => { issued.value = token; }} />
+          <VehicleForm vehicle={null} onSaved={saved} onToken={(token) => { issued.value = token; }} />
         </Detail>
       )}
-      {open && open !== "new" && items && (
-        <Detail key={open} title={vehicle?.name ?? words.title} back={href("fleet")}>
-          {vehicle ? <VehicleDetail vehicle={vehicle} onGone={() => show(null)} /> : <p class="quiet">{strings.manage.form.gone}</p>}
-        </Detail>
-      )}
-      {issued.value && <TokenDialog {...issued.value} onClose={() => { issued.value = null; }} />}
+      {issued.value && <TokenDialog {...issued.value} onClose={show} />}
     </Desk>
   );
 }
