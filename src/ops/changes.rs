@@ -14,7 +14,8 @@ pub use crate::store::change_log::CURSOR_SECONDS;
 pub async fn audience(context: &Context, by: &Scoped) -> Result<Audience, OpError> {
     by.caller.may(Action::ReadChanges)?;
     if by.organization.is_none() && by.caller.own_organization()?.is_none() {
-        return Ok(Audience::Everyone);
+        let everyone = Audience::Everyone;
+        return context.serves(everyone).then_some(everyone).ok_or(AuthError::OrganizationRequired.into());
     }
     let scope = by.scope(context, Action::ReadChanges).await?;
     Ok(Audience::Organization(scope.organization_id()))
@@ -27,12 +28,12 @@ pub async fn read(
     from: i64,
     limit: i64,
 ) -> Result<Vec<Change>, OpError> {
-    Ok(change_log::read(context.db.read(), audience, from, limit).await?)
+    Ok(change_log::read(context.db.read(), context.db.shard(), audience, from, limit).await?)
 }
 
 /// The next number of the log: whatever is not committed yet gets this one or a later one.
 pub async fn next_number(context: &Context) -> Result<i64, OpError> {
-    Ok(change_log::next_number(context.db.read()).await?)
+    Ok(change_log::next_number(context.db.read(), context.db.shard()).await?)
 }
 
 /// Refuses to go on from a number that the log has not come to: the store was restored from a backup made before the

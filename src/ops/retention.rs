@@ -50,36 +50,60 @@ pub struct Gone {
 /// May be cancelled at any time; the next call continues.
 pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
     let (db, now) = (&context.db, context.clock.now());
+    let shard = db.shard();
     context.track.save_states().await?;
+    let horizons = retention::horizons(db, now).await?;
+    let own: Vec<&Horizon> = horizons.iter().filter(|horizon| shard.holds(horizon.organization)).collect();
+    for horizon in &own {
+        keep_states(context, horizon, now).await?;
+    }
+    let mut gone = Gone::default();
+    if shard.holds_platform() {
+        clean(db, now).await?;
+        gone.partitions = drop_partitions(db, &horizons).await?;
+    }
+    for horizon in own {
+        delete_past(db, horizon, now, &mut gone).await?;
+    }
+    Ok(gone)
+}
+
+/// Deletes what is too old whosever it is.
+async fn clean(db: &Db, now: Timestamp) -> Result<(), SqlError> {
     sign_in_attempt::forget_old(db, now.into(), now.plus_seconds(-KEEP_ADDRESSES_SECONDS).into()).await?;
     letter_written::forget(db, now.plus_seconds(-COUNTED_SECONDS).into()).await?;
     in_slices(|rows| change_log::delete_old(db, now, rows)).await?;
     in_slices(|rows| webhook_attempt::delete_old(db, now, rows)).await?;
     share::note_arrivals(db).await?;
     in_slices(|rows| share::delete_old(db, now, rows)).await?;
-    let horizons = retention::horizons(db, now).await?;
-    let mut gone = Gone::default();
-    for horizon in &horizons {
-        keep_states(context, horizon, now).await?;
-    }
-    // Weeks that no organization keeps any more are dropped whole.
-    let positions = kept_by_none(&horizons, |horizon| horizon.positions);
-    for (table, before) in [
-        ("position", positions),
-        ("position_chunk", positions),
-        ("fuel_log", kept_by_none(&horizons, |horizon| horizon.fuel)),
-    ] {
-        if let Some(before) = before {
-            gone.partitions += partitions::drop_partitions(db, table, before).await?;
-        }
-    }
-    for horizon in &horizons {
-        delete_past(db, horizon, now, &mut gone).await?;
-    }
     in_slices(|rows| alert::forget(db, rows)).await?;
     in_slices(|rows| fuel_verdict::forget(db, rows)).await?;
     in_slices(|rows| driver_file::forget_parts(db, rows / FEWEST_ROWS)).await?;
-    Ok(gone)
+    Ok(())
+}
+
+/// Drops the weeks that no organization keeps any more; none, while a vehicle's state as of then is not kept yet, which the
+/// owners of other shards see to.
+async fn drop_partitions(db: &Db, horizons: &[Horizon]) -> Result<u64, SqlError> {
+    for horizon in horizons.iter().filter(|horizon| !db.shard().holds(horizon.organization)) {
+        if let Some(judged) = horizon.judged()
+            && !retention::vehicles_due(db, horizon.organization, judged).await?.is_empty()
+        {
+            return Ok(0);
+        }
+    }
+    let mut dropped = 0;
+    let positions = kept_by_none(horizons, |horizon| horizon.positions);
+    for (table, before) in [
+        ("position", positions),
+        ("position_chunk", positions),
+        ("fuel_log", kept_by_none(horizons, |horizon| horizon.fuel)),
+    ] {
+        if let Some(before) = before {
+            dropped += partitions::drop_partitions(db, table, before).await?;
+        }
+    }
+    Ok(dropped)
 }
 
 /// Before when no organization keeps its data. A deleted one does not count: nothing new is judged of it.

@@ -76,7 +76,7 @@ pub async fn create_webhook(
         created_at: now,
         updated_at: now,
     };
-    let next = change_log::next_number(change.on()).await?;
+    let next = change_log::next_number(change.on(), context.db.shard()).await?;
     webhook::insert(change.on(), &webhook, writer(&by.caller), &sealed, next).await?;
     let recorded = change.created(&webhook).await?;
     change.tell_webhooks();
@@ -119,7 +119,7 @@ pub async fn update_webhook(
     let is_enabled_again = attributes.enabled && !current.attributes.enabled;
     let mut changed = Webhook { attributes, updated_at: change.now(), ..current.clone() };
     if is_enabled_again {
-        let next = change_log::next_number(change.on()).await?;
+        let next = change_log::next_number(change.on(), context.db.shard()).await?;
         webhook::move_to(change.on(), &scope, id, next).await?;
         changed = Webhook { disabled_reason: None, failing_since: None, next_attempt_at: None, ..changed };
     }
@@ -213,7 +213,7 @@ pub async fn resend_since(
         let detail = "a webhook that is disabled sends nothing; set enabled to true first";
         return Err(OpError::Transition(detail.to_owned()));
     }
-    let next = change_log::next_number(change.on()).await?;
+    let next = change_log::next_number(change.on(), context.db.shard()).await?;
     let next = number_at(context, &scope, since, next).await?;
     webhook::move_to(change.on(), &scope, id, next).await?;
     let webhook = Webhook { failing_since: None, next_attempt_at: None, ..current };

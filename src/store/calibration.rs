@@ -102,9 +102,9 @@ pub(super) async fn read_of(tx: &mut Tx, vehicle: VehicleId) -> Result<Vec<Calib
 /// Versions that may not have marked their vehicle yet, of vehicles in use.
 pub(super) async fn read_unsettled(db: &Db) -> Result<Vec<(VehicleId, i64, Timestamp)>> {
     let select = "select c.vehicle_id, c.version, c.effective_from from fuel_calibration c \
-        join vehicle v on v.id = c.vehicle_id where not c.settled and v.deleted_at is null \
-        order by c.vehicle_id, c.version";
-    let rows: Vec<(Uuid, i64, Option<Time>)> = db.read().sql(select).all().await?;
+        join vehicle v on v.id = c.vehicle_id where not c.settled and v.deleted_at is null";
+    let stmt = db.read().sql(select).and_of_shard(db.shard(), "v.organization_id");
+    let rows: Vec<(Uuid, i64, Option<Time>)> = stmt.push(" order by c.vehicle_id, c.version").all().await?;
     let first = |from: Option<Time>| from.map_or(Timestamp::FIRST, Timestamp::from);
     Ok(rows.into_iter().map(|(vehicle, version, from)| (vehicle.into(), version, first(from))).collect())
 }

@@ -7,6 +7,7 @@ use waypost_actors::ports::MAX_NUMBERED;
 use waypost_actors::watch::Audience;
 
 use super::rows::{Column, Insert};
+use super::shard::Shard;
 use super::sql::{Db, On, Result, Tx};
 use super::time::Time;
 use crate::clock;
@@ -102,9 +103,11 @@ pub(super) async fn insert_driven(
 }
 
 /// The first changes that wait for their number, in the order in which they were made.
-pub(super) async fn waiting(on: On<'_>) -> Result<Vec<Uuid>> {
-    let select = "select id from change where sequence is null order by id limit ";
-    let rows: Vec<(Uuid,)> = on.sql(select).push_bind(MAX_NUMBERED as i64).all().await?;
+pub(super) async fn waiting(tx: &mut Tx) -> Result<Vec<Uuid>> {
+    let shard = tx.shard();
+    let stmt = tx.on().sql("select id from change where sequence is null");
+    let stmt = stmt.and_of_shard_or_none(shard, "organization_id").push(" order by id limit ");
+    let rows: Vec<(Uuid,)> = stmt.push_bind(MAX_NUMBERED as i64).all().await?;
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
@@ -122,25 +125,37 @@ pub(super) async fn number(on: On<'_>, ids: &[Uuid], first: i64) -> Result<Vec<C
 }
 
 /// An audience's numbered changes, from a number on, at most `limit`; of each organization, or with those of the
-/// platform's own accounts, for everyone.
-pub async fn read(on: On<'_>, audience: Audience, from: i64, limit: i64) -> Result<Vec<Change>> {
+/// platform's own accounts, for everyone: then of the shard's range of numbers alone.
+pub async fn read(
+    on: On<'_>,
+    shard: Shard,
+    audience: Audience,
+    from: i64,
+    limit: i64,
+) -> Result<Vec<Change>> {
     let stmt = on.sql("select ").push(COLUMNS).push(" from change where shard = 0 and sequence >= ");
-    let mut stmt = stmt.push_bind(from);
-    if let Audience::Organization(organization) = audience {
-        stmt = stmt.push(" and organization_id = ").push_bind(organization.0);
-    }
+    let stmt = stmt.push_bind(from);
+    let stmt = match audience {
+        Audience::Organization(organization) => {
+            stmt.push(" and organization_id = ").push_bind(organization.0)
+        }
+        Audience::Everyone => stmt.push(" and sequence < ").push_bind(shard.numbers_until(from)),
+    };
     let rows: Vec<Row> = stmt.push(" order by sequence limit ").push_bind(limit).all().await?;
     Ok(rows.into_iter().map(Change::from).collect())
 }
 
 /// The next number of the log.
-pub async fn next_number(on: On<'_>) -> Result<i64> {
-    on.sql("select next_sequence from writer where name = 'main'").scalar().await
+pub async fn next_number(on: On<'_>, shard: Shard) -> Result<i64> {
+    on.sql("select next_sequence from writer where name = $1").bind(shard.writer()).scalar().await
 }
 
 /// Deletes the oldest changes, at most `rows`, if they are too old to be kept; returns how many.
 pub async fn delete_old(db: &Db, now: Timestamp, rows: i64) -> Result<u64> {
-    let delete = "delete from change where changed_at < $1 and id in (select c.id from change c \
-        where c.shard = 0 and c.sequence is not null and c.driven_from is null order by c.sequence limit $2)";
-    db.write().sql(delete).bind(Time(now.plus_seconds(-KEEP_SECONDS))).bind(rows).run().await
+    let before = Time(now.plus_seconds(-KEEP_SECONDS));
+    let stmt = db.write().sql("delete from change where changed_at < $1").bind(before).push(
+        " and id in (select c.id from change c where c.shard = 0 and c.sequence is not null and c.driven_from is null",
+    );
+    let stmt = stmt.and_of_shard_or_none(db.shard(), "c.organization_id");
+    stmt.push(" order by c.sequence limit ").push_bind(rows).push(")").run().await
 }

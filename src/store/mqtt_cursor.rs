@@ -12,7 +12,7 @@ use crate::auth::scope::OrgScope;
 /// is told what happens from now on.
 pub async fn begin(db: &Db, organization: OrganizationId, place: &str, now: Timestamp) -> Result<i64> {
     let mut tx = db.begin().await?;
-    let end = change_log::next_number(tx.on()).await?;
+    let end = change_log::next_number(tx.on(), db.shard()).await?;
     let insert = "insert into mqtt_cursor (organization_id, place, next_sequence, updated_at) values ($1, $2, $3, $4) \
         on conflict (organization_id, place) do nothing";
     tx.on().sql(insert).bind(organization.0).bind(place).bind(end).bind(Time(now)).run().await?;

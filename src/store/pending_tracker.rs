@@ -150,14 +150,15 @@ pub struct Accepted {
     pub updated_at: Time,
 }
 
-/// Some of the devices that may report as trackers by now.
+/// Some of the shard's devices that may report as trackers by now.
 pub async fn accepted(db: &Db) -> Result<Vec<Accepted>> {
     let select = "select p.id, p.organization_id, p.unique_id, t.updated_at from pending_tracker p join tracker t \
         on t.unique_id = p.unique_id and t.organization_id = p.organization_id \
         join organization o on o.id = p.organization_id \
         where t.deleted_at is null and t.status = 'active' and o.status = 'active' \
-        and exists (select 1 from installation i where i.tracker_id = t.id) limit $1";
-    db.read().sql(select).bind(AT_ONCE).all().await
+        and exists (select 1 from installation i where i.tracker_id = t.id)";
+    let stmt = db.read().sql(select).and_of_shard(db.shard(), "p.organization_id");
+    stmt.push(" limit ").push_bind(AT_ONCE).all().await
 }
 
 /// The kept fixes of a device, as they came. One that this version cannot read is left out.

@@ -14,7 +14,8 @@ const EPOCH: &str = "select epoch from writer where name = 'main'";
 pub struct Probe {
     connection: Connection,
     db: Db,
-    epoch: i64,
+    /// Of the single server that this is; the nodes of a cluster have an epoch for each shard, which their commits check.
+    epoch: Option<i64>,
     durability: Durability,
     was_read_only: bool,
 }
@@ -68,9 +69,14 @@ pub enum Trouble {
 }
 
 impl Probe {
-    /// A probe for the server of this epoch and its store. Connects on each use if necessary, and notes broken
+    /// A probe for the single server of this epoch and its store, or for a node of a cluster. Connects on each use if necessary, and notes broken
     /// promises.
-    pub fn new(options: &Options, db: &Db, epoch: i64, durability: Durability) -> Result<Self, OpenError> {
+    pub fn new(
+        options: &Options,
+        db: &Db,
+        epoch: Option<i64>,
+        durability: Durability,
+    ) -> Result<Self, OpenError> {
         Ok(Self {
             connection: Connection::of(options)?,
             db: db.clone(),
@@ -116,10 +122,12 @@ impl Probe {
     }
 
     fn judge(&mut self, view: &StoreView) -> Result<(), Trouble> {
-        match view.epoch.map(|epoch| epoch.cmp(&self.epoch)) {
-            Some(Ordering::Equal) => {}
-            Some(Ordering::Greater) => return Err(Trouble::TakenOver),
-            Some(Ordering::Less) | None => return Err(Trouble::PutBack),
+        if let Some(own) = self.epoch {
+            match view.epoch.map(|epoch| epoch.cmp(&own)) {
+                Some(Ordering::Equal) => {}
+                Some(Ordering::Greater) => return Err(Trouble::TakenOver),
+                Some(Ordering::Less) | None => return Err(Trouble::PutBack),
+            }
         }
         self.durability.note(view.broken);
         if self.was_read_only && !view.is_read_only {

@@ -112,7 +112,9 @@ async fn again(
     next: &mut i64,
 ) -> Result<Vec<(usize, Record)>> {
     // Only records numbered a moment ago have such numbers.
-    tx.on().sql("delete from records where shard = 0 and sequence >= $1").bind(*next).run().await?;
+    let until = tx.shard().numbers_until(*next);
+    let delete = "delete from records where shard = 0 and sequence >= $1 and sequence < $2";
+    tx.on().sql(delete).bind(*next).bind(until).run().await?;
     let ids: Vec<EventId> = records.iter().map(|(_, record)| record.id).collect();
     let stored: HashMap<EventId, Record> =
         with_ids(tx, &ids).await?.into_iter().map(|record| (record.id, record)).collect();

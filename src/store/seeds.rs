@@ -25,12 +25,13 @@ const SELECT_VEHICLES: &str = "select v.id, v.organization_id, v.name, v.trackin
 /// Spans in which a vehicle was out of service, oldest first.
 pub(super) type Spans = Vec<(Timestamp, Option<Timestamp>)>;
 
-/// Every vehicle in use, and those taken out of use that still have open stays or await a correction; each with the
+/// Every vehicle in use of the shard, and those taken out of use that still have open stays or await a correction; each with the
 /// newest commit contained in its stored state.
 pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<(VehicleSeed, i64)>> {
-    let in_use = "v.deleted_at is null or s.dirty_from is not null \
-        or exists (select 1 from visit where visit.vehicle_id = v.id and visit.exited_at is null)";
-    read_seeds(db, db.read().sql(SELECT_VEHICLES).push(in_use)).await
+    let in_use = "(v.deleted_at is null or s.dirty_from is not null \
+        or exists (select 1 from visit where visit.vehicle_id = v.id and visit.exited_at is null))";
+    let stmt = db.read().sql(SELECT_VEHICLES).push(in_use);
+    read_seeds(db, stmt.and_of_shard(db.shard(), "v.organization_id")).await
 }
 
 /// Some vehicles, in use or not, each with the newest commit contained in its stored state.
@@ -105,9 +106,10 @@ pub(super) async fn read_vehicle(tx: &mut Tx, vehicle: VehicleId) -> Result<Vehi
 const SELECT_FENCES: &str = "select g.id, g.organization_id, g.name, v.version, v.effective_from, v.changed_at, \
     v.active, v.deleted, v.shape, v.rules from geofence g join geofence_version v on v.geofence_id = g.id";
 
-/// Every fence with all its versions, deleted ones too.
+/// Every fence of the shard with all its versions, deleted ones too.
 pub(super) async fn read_fences(db: &Db) -> Result<Vec<Fence>> {
-    let stmt = db.read().sql(SELECT_FENCES).push(" order by g.id, v.version");
+    let stmt = db.read().sql(SELECT_FENCES).push(" where true").and_of_shard(db.shard(), "g.organization_id");
+    let stmt = stmt.push(" order by g.id, v.version");
     Ok(fence_row::fences(stmt.all_beside::<FenceRow>().await?))
 }
 
@@ -121,8 +123,9 @@ pub(super) async fn read_fences_of(db: &Db, organization: OrganizationId) -> Res
 /// Versions of fences whose records may be incomplete.
 pub(super) async fn read_unsettled(db: &Db) -> Result<Vec<(OrganizationId, GeofenceId, i64)>> {
     let select = "select g.organization_id, g.id, v.version from geofence g \
-        join geofence_version v on v.geofence_id = g.id where not v.settled order by g.id, v.version";
-    let rows: Vec<(Uuid, Uuid, i64)> = db.read().sql(select).all().await?;
+        join geofence_version v on v.geofence_id = g.id where not v.settled";
+    let stmt = db.read().sql(select).and_of_shard(db.shard(), "g.organization_id");
+    let rows: Vec<(Uuid, Uuid, i64)> = stmt.push(" order by g.id, v.version").all().await?;
     let named =
         |(organization, fence, version): (Uuid, Uuid, i64)| (organization.into(), fence.into(), version);
     Ok(rows.into_iter().map(named).collect())

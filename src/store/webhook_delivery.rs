@@ -112,10 +112,11 @@ const SELECT: &str = "select w.id, w.organization_id, w.url, w.event_types, w.ve
      from webhook w join organization o on o.id = w.organization_id \
      left join system_user s on s.id = w.system_user_id and s.deleted_at is null and s.status = 'active' ";
 
-/// Every enabled webhook of an active organization.
+/// Every enabled webhook of an active organization of the shard.
 pub async fn targets(db: &Db) -> Result<Vec<(Target, Progress)>> {
-    let stmt = db.read().sql(SELECT).push("where w.enabled and o.status = 'active' order by w.id");
-    let rows: Vec<Row> = stmt.all().await?;
+    let stmt = db.read().sql(SELECT).push("where w.enabled and o.status = 'active'");
+    let stmt = stmt.and_of_shard(db.shard(), "w.organization_id");
+    let rows: Vec<Row> = stmt.push(" order by w.id").all().await?;
     Ok(rows.into_iter().map(Into::into).collect())
 }
 

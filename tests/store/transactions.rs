@@ -33,7 +33,7 @@ async fn add_key(on: On<'_>, kid: &str) -> sql::Result<u64> {
 
 async fn what_a_server_of_an_earlier_epoch_changes_is_refused(store: TestStore) {
     let first = Track::take_over(store.db.clone(), store.db.clone()).await.expect("taken over");
-    let db = store.db.clone().of_epoch(first.epoch());
+    let db = first.db().clone();
     let mut tx = db.begin().await.expect("begun");
     add_key(tx.on(), "in time").await.expect("written");
     // Neither waits for the other.

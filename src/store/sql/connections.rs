@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::dedicated::DedicatedTx;
 use super::error::{Result, SqlError, TakenOver};
 use super::statement::On;
+use crate::store::shard::Shard;
 
 /// The engine a store runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +32,8 @@ pub(in crate::store) type Renewed = Arc<Mutex<Option<Instant>>>;
 pub struct Db {
     /// The pools of the store's engine.
     pub pools: Pools,
-    /// The epoch that must still be in force for a transaction to commit.
-    epoch: Option<i64>,
+    /// Whose writer it is, and the epoch that must still be in force for a transaction to commit.
+    fence: Option<(Shard, i64)>,
     /// Connections made before this instant are no longer used.
     renewed: Renewed,
 }
@@ -62,6 +63,8 @@ pub enum Pools {
 /// on [`Tx::on`]: a second write handle would wait for itself on SQLite.
 pub struct Tx {
     pub(super) held: Held,
+    shard: Shard,
+    /// The epoch of the shard's writer that must still be in force for it to commit.
     epoch: Option<i64>,
 }
 
@@ -83,7 +86,7 @@ pub(in crate::store) enum Connection<'c> {
 
 impl Db {
     pub(in crate::store) fn new(pools: Pools, renewed: Renewed) -> Self {
-        Self { pools, epoch: None, renewed }
+        Self { pools, fence: None, renewed }
     }
 
     /// The engine the store runs on.
@@ -95,11 +98,17 @@ impl Db {
         }
     }
 
-    /// Restricts transactions to the server of this epoch: once another server has taken over, none of them commits,
+    /// Restricts transactions to the writer of this epoch: once another server has taken over, none of them commits,
     /// and the error satisfies [`super::is_taken_over`].
     #[must_use]
-    pub fn of_epoch(self, epoch: i64) -> Self {
-        Self { epoch: Some(epoch), ..self }
+    pub fn of_writer(self, shard: Shard, epoch: i64) -> Self {
+        Self { fence: Some((shard, epoch)), ..self }
+    }
+
+    /// Whose organizations it is used for.
+    #[must_use]
+    pub fn shard(&self) -> Shard {
+        self.fence.map_or(Shard::WHOLE, |(shard, _)| shard)
     }
 
     /// Stops using connections made before now, because some properties of a session last as long as it does
@@ -141,17 +150,18 @@ impl Db {
             Pools::Postgres { pool, .. } => Held::Postgres(pool.begin().await?),
             Pools::Sqlite { writer, .. } => Held::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
         };
-        Ok(Tx { held, epoch: self.epoch })
+        Ok(Tx { held, shard: self.shard(), epoch: self.fence.map(|(_, epoch)| epoch) })
     }
 
     /// Opens a transaction that only reads, all of it as of one moment.
     pub async fn begin_snapshot(&self) -> Result<Tx> {
-        Ok(Tx::unfenced(match &self.pools {
+        let held = match &self.pools {
             Pools::Postgres { pool, .. } => {
                 Held::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
             }
             Pools::Sqlite { readers, .. } => Held::Sqlite(readers.begin().await?),
-        }))
+        };
+        Ok(Tx::unfenced(held, self.shard()))
     }
 
     /// Closes every connection and waits for those in use.
@@ -170,8 +180,13 @@ impl Db {
 
 impl Tx {
     /// A transaction that checks the writer's epoch itself, or writes nothing.
-    pub(super) const fn unfenced(held: Held) -> Self {
-        Self { held, epoch: None }
+    pub(super) const fn unfenced(held: Held, shard: Shard) -> Self {
+        Self { held, shard, epoch: None }
+    }
+
+    /// Whose organizations it is about.
+    pub(in crate::store) const fn shard(&self) -> Shard {
+        self.shard
     }
 
     /// The connection for this transaction's statements.
@@ -218,8 +233,9 @@ impl Tx {
     /// the epoch, which takes the row for update, but neither blocks batches nor waits for them.
     async fn require_epoch(&mut self, epoch: i64) -> Result<()> {
         let hold = if matches!(self.held, Held::Sqlite(_)) { "" } else { " for key share" };
-        let look =
-            self.on().sql("select epoch from writer where name = 'main' and epoch = ").push_bind(epoch);
+        let writer = self.shard.writer();
+        let look = self.on().sql("select epoch from writer where name = ").push_bind(writer);
+        let look = look.push(" and epoch = ").push_bind(epoch);
         let found: Option<(i64,)> = look.push(hold).optional().await?;
         found.map(|_| ()).ok_or_else(|| SqlError::Configuration(Box::new(TakenOver)))
     }

@@ -3,8 +3,8 @@
 //! Owns the choice between PostgreSQL and SQLite; no other module knows that there are two, except for the few
 //! statements that truly differ ([`Db::engine`]). Knows no table.
 //!
-//! Rules for the texts (each from a probe that failed): integers are `bigint` and `i64` (a `smallint` is written by
-//! its default alone), floats `f64`; sums and averages are cast; sorted columns that can be null say `nulls
+//! Rules for the texts (each from a probe that failed): integers are `bigint` and `i64` (a `smallint` takes one,
+//! and is read by a cast), floats `f64`; sums and averages are cast; sorted columns that can be null say `nulls
 //! first|last`; `like` has `escape`; search folds in Rust; no `now()`, arrays or `for update` in shared text; a
 //! unique violation is recognized by [`is_conflict`], with one possible conflict per insert; an error ends the
 //! transaction.

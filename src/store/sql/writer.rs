@@ -3,6 +3,7 @@
 use super::connections::{Db, Held, Tx};
 use super::dedicated::DedicatedConnection;
 use super::error::Result;
+use crate::store::shard::Shard;
 
 /// The connection for the track writer's transactions.
 #[derive(Clone)]
@@ -14,10 +15,10 @@ pub enum Writer {
 }
 
 impl Writer {
-    /// Opens a transaction, which must check the epoch itself.
-    pub(in crate::store) async fn begin(&self) -> Result<Tx> {
+    /// Opens a transaction of a shard, which must check the epoch itself.
+    pub(in crate::store) async fn begin(&self, shard: Shard) -> Result<Tx> {
         match self {
-            Self::Dedicated(line) => Ok(Tx::unfenced(Held::Dedicated(line.begin().await?))),
+            Self::Dedicated(line) => Ok(Tx::unfenced(Held::Dedicated(line.begin().await?), shard)),
             Self::Shared(db) => db.begin().await,
         }
     }

@@ -93,10 +93,12 @@ async fn write(tx: &mut Tx, mut alerts: Vec<Record>) -> Result<Vec<Record>> {
 
 /// The alerts by a rule that have not ended.
 async fn open(tx: &mut Tx, rule: AlertRule) -> Result<Vec<Record>> {
+    let shard = tx.shard();
     let stmt = tx
         .on()
         .sql(SELECT_RECORDS)
-        .push(" where e.kind = 'alert' and e.status = 'active' and e.ended_at is null");
+        .push(" where e.kind = 'alert' and e.status = 'active' and e.ended_at is null")
+        .and_of_shard(shard, "e.organization_id");
     let rows: Vec<RecordRow> = stmt.push(" and e.cause = ").push_bind(rule.as_str()).all().await?;
     rows.into_iter().map(Record::try_from).collect()
 }
@@ -148,7 +150,9 @@ async fn expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<Record>> {
         where d.deleted_at is null and d.license_expires_at < $1 and a.started_at <= $2 \
         and coalesce(d.lock_organization_id, d.creator_organization_id) = a.organization_id";
     let latest = Day::of(now.plus_seconds(AHEAD_SECONDS), "UTC").to_string();
-    let rows: Vec<Expired> = tx.on().sql(select).bind(latest).bind(Time(now)).all().await?;
+    let shard = tx.shard();
+    let stmt = tx.on().sql(select).bind(latest).bind(Time(now));
+    let rows: Vec<Expired> = stmt.and_of_shard(shard, "a.organization_id").all().await?;
     Ok(rows.into_iter().filter_map(|row| row.alert(now)).collect())
 }
 

@@ -169,9 +169,10 @@ type Unsettled = (Uuid, Uuid, String, Time);
 
 /// Finds the vehicles that reported a card which began or ceased to be a driver's; returns whether there was one.
 pub(super) async fn settle(tx: &mut Tx) -> Result<bool> {
-    let select = "select id, organization_id, card_key, unsettled_from from card_holding where unsettled_from is not null \
-        order by id limit 1";
-    let Some((id, organization, key, Time(from))) = tx.on().sql(select).optional::<Unsettled>().await? else {
+    let select = "select id, organization_id, card_key, unsettled_from from card_holding where unsettled_from is not null";
+    let shard = tx.shard();
+    let stmt = tx.on().sql(select).and_of_shard(shard, "organization_id").push(" order by id limit 1");
+    let Some((id, organization, key, Time(from))) = stmt.optional::<Unsettled>().await? else {
         return Ok(false);
     };
     let select = "select distinct r.vehicle_id from card_run r join vehicle v on v.id = r.vehicle_id \
@@ -192,9 +193,12 @@ type Waiting = (Uuid, Uuid, Time, Time, Time);
 /// Reads a slice of the fixes again whose cards came late, and makes the runs what they say; returns whether there was one.
 pub(super) async fn scan(tx: &mut Tx, tail: impl Fn(VehicleId) -> Result<Vec<ChunkFix>>) -> Result<bool> {
     let select = "select s.vehicle_id, v.organization_id, s.scan_from, s.scan_until, s.noted_at from card_scan s \
-        join vehicle v on v.id = s.vehicle_id order by s.vehicle_id limit 1";
+        join vehicle v on v.id = s.vehicle_id where true";
+    let shard = tx.shard();
+    let stmt = tx.on().sql(select).and_of_shard(shard, "v.organization_id");
+    let stmt = stmt.push(" order by s.vehicle_id limit 1");
     let Some((vehicle, organization, Time(from), Time(until), Time(noted_at))) =
-        tx.on().sql(select).optional::<Waiting>().await?
+        stmt.optional::<Waiting>().await?
     else {
         return Ok(false);
     };

@@ -58,7 +58,7 @@ impl Track {
         memory: &mut Memory,
         writes: &[VehicleWrite],
     ) -> Result<Option<Vec<Committed>>> {
-        let mut tx = self.writer.begin().await?;
+        let mut tx = self.writer.begin(self.shard).await?;
         match self.write(&mut tx, memory, writes).await {
             Ok(Some(Written { committed, number, plan, log_from })) => {
                 memory.doubt = Some((number, plan));
@@ -148,16 +148,17 @@ impl Track {
     /// Locks the row of numbers, takes the commit's own and as many as there should be new records.
     async fn take_numbers(&self, tx: &mut Tx, count: i64) -> Result<Option<ReservedNumbers>> {
         let take = "update writer set next_sequence = next_sequence + $1, log_number = log_number + 1 \
-            where name = 'main' and epoch = $2 \
+            where name = $3 and epoch = $2 \
             returning next_sequence - $1 as first, log_number as number, \
             exists (select 1 from assignment) as anybody_drove, \
             (select min(dirty_from) from vehicle_state where dirty_from is not null) is not null as anybody_is_dirty";
-        tx.on().sql(take).bind(count).bind(self.epoch).optional().await
+        tx.on().sql(take).bind(count).bind(self.epoch).bind(self.shard.writer()).optional().await
     }
 
     /// There were more new records than there should have been, by a correction, or fewer.
     async fn put_next_number(&self, tx: &mut Tx, next: i64) -> Result<()> {
-        tx.on().sql("update writer set next_sequence = $1 where name = 'main'").bind(next).run().await?;
+        let put = "update writer set next_sequence = $1 where name = $2";
+        tx.on().sql(put).bind(next).bind(self.shard.writer()).run().await?;
         Ok(())
     }
 }

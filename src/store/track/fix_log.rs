@@ -31,22 +31,32 @@ pub(super) async fn append(tx: &mut Tx, number: i64, writes: &[VehicleWrite]) ->
         return Err(SqlError::Encode(format!("recorded {} µs after 1970", at.as_micros()).into()));
     }
     if !applied.is_empty() {
-        let insert = "insert into fix_log (shard, number, fixes) values (0, $1, $2)";
-        tx.on().sql(insert).bind(number).bind(pack(&applied)?).run().await?;
+        let insert = "insert into fix_log (shard, number, fixes) values ($3, $1, $2)";
+        let shard = i64::from(tx.shard().number());
+        tx.on().sql(insert).bind(number).bind(pack(&applied)?).bind(shard).run().await?;
     }
     Ok(())
 }
 
 /// Deletes what the rows of all states have.
 pub(super) async fn trim(tx: &mut Tx, before: i64) -> Result<()> {
-    tx.on().sql("delete from fix_log where shard = 0 and number < $1").bind(before).run().await?;
+    let shard = i64::from(tx.shard().number());
+    tx.on()
+        .sql("delete from fix_log where shard = $2 and number < $1")
+        .bind(before)
+        .bind(shard)
+        .run()
+        .await?;
     Ok(())
 }
 
-/// Every row, oldest first: the number of the commit and what it applied.
+/// Every row of the shard, oldest first: the number of the commit and what it applied.
 pub(super) async fn read(db: &Db) -> Result<Vec<(i64, Vec<AppliedTo>)>> {
-    let select = "select number, fixes from fix_log where shard = 0 order by number";
-    let rows: Vec<(i64, Vec<u8>)> = db.read().sql(select).all().await?;
+    let select = "select number, fixes from fix_log where shard = $1 order by number";
+    opened(db.read().sql(select).bind(i64::from(db.shard().number())).all().await?)
+}
+
+fn opened(rows: Vec<(i64, Vec<u8>)>) -> Result<Vec<(i64, Vec<AppliedTo>)>> {
     let unreadable =
         |number, error: SqlError| SqlError::Decode(format!("row {number} of fix_log: {error}").into());
     rows.into_iter()
@@ -57,7 +67,8 @@ pub(super) async fn read(db: &Db) -> Result<Vec<(i64, Vec<AppliedTo>)>> {
 /// The fixes that are in the log and in no chunk: those that were newer than all others of their vehicles when they were
 /// stored, and came after the states that are stored.
 pub(in crate::store) async fn logged_fixes(db: &Db) -> Result<HashMap<VehicleId, Vec<ChunkFix>>> {
-    let log = read(db).await?;
+    // A vehicle's are all of one shard.
+    let log = opened(db.read().sql("select number, fixes from fix_log order by shard, number").all().await?)?;
     let select = "select vehicle_id, log_number from vehicle_state";
     let stored: Vec<(Uuid, i64)> = db.lists().sql(select).all().await?;
     let stored: HashMap<Uuid, i64> = stored.into_iter().collect();

@@ -38,6 +38,7 @@ use super::packed_chunk::ChunkFix;
 use super::packed_state::PackedState;
 use super::record_row::{RecordRow, SELECT_RECORDS};
 use super::refused_fix;
+use super::shard::Shard;
 use super::slice::read_slice;
 use super::sql::{Db, Durability, Engine, On, Result, Tx, Writer, in_time, not_durable};
 use super::time::Time;
@@ -51,6 +52,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 pub struct Track {
     db: Db,
     writer: Writer,
+    shard: Shard,
     epoch: i64,
     durability: Durability,
     memory: Mutex<Memory>,
@@ -75,21 +77,37 @@ struct Numbers {
 }
 
 impl Track {
-    /// Takes over the live tables: from now on no server of an earlier epoch can commit. Batches go
+    /// Takes over the live tables of all organizations: from now on no server of an earlier epoch can commit. Batches go
     /// through a connection of their own (`writer`).
     pub async fn take_over(db: Db, writer: impl Into<Writer>) -> Result<Self> {
+        Self::take_over_shard(db, writer, Shard::WHOLE).await
+    }
+
+    /// As [`Track::take_over`], for the organizations of one shard.
+    pub async fn take_over_shard(db: Db, writer: impl Into<Writer>, shard: Shard) -> Result<Self> {
         let mut tx = db.begin().await?;
         if db.engine() == Engine::Postgres {
             // Waits for changes that have seen the present epoch in force and are about to commit.
-            tx.on().sql("select epoch from writer where name = 'main'").push(" for update").run().await?;
+            let hold = tx.on().sql("select epoch from writer where name = $1").push(" for update");
+            hold.bind(shard.writer()).run().await?;
         }
-        let take = "update writer set epoch = epoch + 1 where name = 'main' returning epoch";
-        let epoch = tx.on().sql(take).scalar().await?;
+        let take = "update writer set epoch = epoch + 1 where name = $1 returning epoch";
+        let epoch: i64 = tx.on().sql(take).bind(shard.writer()).scalar().await?;
         tx.commit().await?;
+        let db = db.of_writer(shard, epoch);
         let tails = Arc::<Tails>::default();
         let memory = Mutex::new(Memory::new(Arc::clone(&tails)));
         let durability = Durability::default();
-        Ok(Self { db, writer: writer.into(), epoch, durability, memory, tails, clock: Clock::system() })
+        Ok(Self {
+            db,
+            writer: writer.into(),
+            shard,
+            epoch,
+            durability,
+            memory,
+            tails,
+            clock: Clock::system(),
+        })
     }
 
     /// By another clock than the machine's.
@@ -98,10 +116,22 @@ impl Track {
         Self { clock, ..self }
     }
 
+    /// With what several writers of one database note together as broken.
+    #[must_use]
+    pub fn with_durability(self, durability: Durability) -> Self {
+        Self { durability, ..self }
+    }
+
     /// The number of this server's time as the writer.
     #[must_use]
     pub const fn epoch(&self) -> i64 {
         self.epoch
+    }
+
+    /// The connections of this time as the writer: once another server has taken over, nothing is committed over them.
+    #[must_use]
+    pub const fn db(&self) -> &Db {
+        &self.db
     }
 
     /// What is noted here as broken by the database keeps this from committing anything.
@@ -128,7 +158,7 @@ impl Track {
     /// Begins a transaction that excludes concurrent commits; `None` if another server is the writer now.
     pub(super) async fn hold_commits(&self) -> Result<Option<Held<'_>>> {
         let mut memory = self.memory.lock().await;
-        let mut tx = self.writer.begin().await?;
+        let mut tx = self.writer.begin(self.shard).await?;
         let Some(Numbers { log_number, .. }) = self.is_writer(&mut tx).await? else {
             return tx.rollback().await.map(|()| None);
         };
@@ -139,15 +169,15 @@ impl Track {
     /// The numbers as they stand, if this is still the writer. Touches the row, so that it waits
     /// for a transaction that may still be on its way.
     async fn is_writer(&self, tx: &mut Tx) -> Result<Option<Numbers>> {
-        let touch = "update writer set epoch = epoch where name = 'main' and epoch = $1 \
+        let touch = "update writer set epoch = epoch where name = $1 and epoch = $2 \
             returning next_sequence, log_number";
-        tx.on().sql(touch).bind(self.epoch).optional().await
+        tx.on().sql(touch).bind(self.shard.writer()).bind(self.epoch).optional().await
     }
 
     /// Over the writer's own connection: those of the pool may have gone silent with the one that failed.
     async fn read_back(&self, vehicles: &[VehicleId], sequence: i64) -> Result<Option<Reread>> {
         let memory = &mut *self.memory.lock().await;
-        let mut tx = self.writer.begin().await?;
+        let mut tx = self.writer.begin(self.shard).await?;
         let Some(Numbers { next_sequence, log_number }) = self.is_writer(&mut tx).await? else {
             return Ok(None);
         };
@@ -172,8 +202,8 @@ impl Track {
             }));
         }
         let limit = (next_sequence - sequence).max(0);
-        reread.records = read_records(tx.on(), Audience::Everyone, sequence, limit).await?;
-        reread.changes = change_log::read(tx.on(), Audience::Everyone, sequence, limit).await?;
+        reread.records = read_records(tx.on(), self.shard, Audience::Everyone, sequence, limit).await?;
+        reread.changes = change_log::read(tx.on(), self.shard, Audience::Everyone, sequence, limit).await?;
         tx.commit().await?;
         Ok(Some(reread))
     }
@@ -190,13 +220,22 @@ impl Track {
     }
 }
 
-/// Records of an audience by number, `from` included.
-async fn read_records(on: On<'_>, audience: Audience, from: i64, limit: i64) -> Result<Vec<Record>> {
+/// Records of an audience by number, `from` included; of everyone, those of the shard's range of numbers.
+async fn read_records(
+    on: On<'_>,
+    shard: Shard,
+    audience: Audience,
+    from: i64,
+    limit: i64,
+) -> Result<Vec<Record>> {
     let stmt = on.sql(SELECT_RECORDS).push(" where e.shard = 0 and e.sequence >= ");
-    let mut stmt = stmt.push_bind(from);
-    if let Audience::Organization(organization) = audience {
-        stmt = stmt.push(" and e.organization_id = ").push_bind(organization.0);
-    }
+    let stmt = stmt.push_bind(from);
+    let stmt = match audience {
+        Audience::Organization(organization) => {
+            stmt.push(" and e.organization_id = ").push_bind(organization.0)
+        }
+        Audience::Everyone => stmt.push(" and e.sequence < ").push_bind(shard.numbers_until(from)),
+    };
     let rows: Vec<RecordRow> = stmt.push(" order by e.sequence limit ").push_bind(limit).all().await?;
     rows.into_iter().map(Record::try_from).collect()
 }
@@ -316,7 +355,7 @@ impl RecordLog for Track {
         sequence: i64,
         limit: i64,
     ) -> BoxFuture<'_, std::result::Result<Vec<Record>, StoreError>> {
-        Box::pin(asked(read_records(self.db.read(), audience, sequence, limit)))
+        Box::pin(asked(read_records(self.db.read(), self.shard, audience, sequence, limit)))
     }
 
     fn changes_from(
@@ -325,6 +364,6 @@ impl RecordLog for Track {
         sequence: i64,
         limit: i64,
     ) -> BoxFuture<'_, std::result::Result<Vec<Change>, StoreError>> {
-        Box::pin(asked(change_log::read(self.db.read(), audience, sequence, limit)))
+        Box::pin(asked(change_log::read(self.db.read(), self.shard, audience, sequence, limit)))
     }
 }

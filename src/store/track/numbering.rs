@@ -11,7 +11,7 @@ impl Track {
     /// Numbers the changes that wait; `None` when this writer is not the one any more.
     pub(super) async fn number_waiting(&self) -> Result<Option<Vec<Change>>> {
         let Some(Held { mut tx, .. }) = self.hold_commits().await? else { return Ok(None) };
-        let waiting = change_log::waiting(tx.on()).await?;
+        let waiting = change_log::waiting(&mut tx).await?;
         if waiting.is_empty() {
             return tx.rollback().await.map(|()| Some(Vec::new()));
         }
@@ -24,7 +24,8 @@ impl Track {
 
 /// Takes so many numbers of the log, and returns the first of them.
 pub(super) async fn take_numbers(tx: &mut Tx, many: usize) -> Result<i64> {
-    let take = "update writer set next_sequence = next_sequence + $1 where name = 'main' \
+    let take = "update writer set next_sequence = next_sequence + $1 where name = $2 \
         returning next_sequence - $1";
-    tx.on().sql(take).bind(many as i64).scalar().await
+    let writer = tx.shard().writer();
+    tx.on().sql(take).bind(many as i64).bind(writer).scalar().await
 }

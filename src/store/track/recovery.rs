@@ -71,9 +71,9 @@ impl Track {
     }
 
     /// Reads all that the live core starts from.
-    pub(super) async fn read_seeds(&self) -> Result<Seeds> {
+    pub(in crate::store) async fn read_seeds(&self) -> Result<Seeds> {
         let Stored { mut vehicles, fences } = self.read_stored(&mut *self.memory.lock().await).await?;
-        let mut tx = self.writer.begin().await?;
+        let mut tx = self.writer.begin(self.shard).await?;
         let Numbers { next_sequence, .. } = self.is_writer(&mut tx).await?.ok_or(sqlx::Error::RowNotFound)?;
         tx.commit().await?;
         let silences = organization::silences(&self.db, None).await?;
