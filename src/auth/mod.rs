@@ -31,6 +31,7 @@ mod system_users;
 mod ticket;
 mod tracker;
 
+pub use access_token::claimed_holder;
 pub use accounts::{forgotten_organization, linked_organization, new_organization, writing};
 pub use api_keys::PREFIX as API_KEY_PREFIX;
 pub use caller::{Caller, Credential, Grant};
@@ -47,5 +48,5 @@ pub use service::Auth;
 pub use session::SignedIn;
 pub use setup::{FirstStart, SetupError};
 pub use signed_cursor::CursorSigner;
-pub use ticket::{LIFETIME_SECONDS as TICKET_SECONDS, Tickets};
+pub use ticket::{LIFETIME_SECONDS as TICKET_SECONDS, Tickets, ticket_organization};
 pub use tracker::{Installation, TrackerCredential, TrackerRefused, find_tracker};

@@ -60,6 +60,12 @@ impl Connections {
         Self { shared: Arc::clone(&self.shared), per_address: Some(per_address) }
     }
 
+    /// The same connections, for the listener of other nodes: each has many, and they wait for requests.
+    #[must_use]
+    pub fn of_nodes(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), per_address: None }
+    }
+
     /// Admits a connection to the HTTP server. If there are as many as the process may have, another one that keeps
     /// the server waiting is closed to make room; if there is none, this one is closed.
     fn admit(&self, stream: TcpStream) -> Result<Admitted, DispatchError> {

@@ -257,6 +257,12 @@ impl Peer {
         self.is_known.store(true, Ordering::Relaxed);
     }
 
+    /// Counts a connection to elsewhere that a request on this one needs.
+    #[must_use]
+    pub fn another(&self) -> OpenConnection {
+        OpenConnection::of(&self.connections).0
+    }
+
     /// Notes that awaited data came in, or data went out.
     pub fn moved(&self) {
         self.moved_at.store(now(), Ordering::Relaxed);

@@ -60,6 +60,15 @@ pub(super) fn read(text: &str) -> Result<Heard, Unread> {
     })
 }
 
+/// The ticket with which a message signs in, if it does.
+#[must_use]
+pub fn ticket_in(text: &str) -> Option<String> {
+    match read(text) {
+        Ok(Heard::Authenticate { ticket }) => Some(ticket),
+        _ => None,
+    }
+}
+
 /// What is wrong, in one line for people: members as `filter.vehicleIds`.
 pub(super) fn told(errors: &[FieldError]) -> String {
     let told =

@@ -17,6 +17,7 @@ mod sign_in;
 mod subscription;
 mod wire;
 
+pub use heard::ticket_in;
 pub use parts::{Feed, FeedLimits};
 pub use session::{Opening, ShowChange, refusal, run, stream};
 pub use subscription::{Entry, encoded};

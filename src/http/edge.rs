@@ -155,6 +155,16 @@ fn into_problem(
     }
 }
 
+/// The answer to a request that never came to a route, because the server that it is for cannot be reached.
+pub(crate) fn refused(request: &ServiceRequest, problem: &Problem) -> HttpResponse {
+    let has_https = request.app_data::<Data<Context>>().is_some_and(|context| context.settings.has_https());
+    let id = request_id(request.headers());
+    let mut answer = answer(problem, &without_tokens(request.path()), &id);
+    seal(answer.headers_mut(), &id, has_https);
+    Cors::of(request).tell(answer.headers_mut());
+    answer
+}
+
 /// What a refusal is answered with.
 fn answer(problem: &Problem, path: &str, id: &str) -> HttpResponse {
     let answer = event_stream::later(problem, path).unwrap_or_else(|| problem.answer(path, id));

@@ -16,6 +16,7 @@ use super::problem::Problem;
 use super::report_token;
 use super::request::Shared;
 use super::route::Route;
+use crate::cluster::from_node;
 use crate::connections::network;
 use crate::context::Context;
 use crate::rate_limit::{BucketState, Class};
@@ -135,12 +136,20 @@ fn seconds_up(state: BucketState) -> u64 {
 
 /// The network that a request comes from, as text.
 pub(super) fn address(context: &Context, request: &ServiceRequest) -> String {
-    let named = context.settings.client_address_header.as_ref();
-    let forwarded = named.and_then(|name| request.headers().get_all(name.as_str()).last());
-    // The last entry was added by the nearest proxy; the ones before it may be forged.
-    let forwarded = forwarded.and_then(|value| named_address(value.to_str().ok()?.rsplit(',').next()?));
+    let named = context.settings.client_address_header.as_deref();
+    client(named, request).map_or_else(|| "unknown".to_owned(), |ip| network(ip).to_string())
+}
+
+/// The address that a request comes from; `named`: the header in which the proxy in front tells it. What another node
+/// handed on comes from where that node says.
+pub(crate) fn client(named: Option<&str>, request: &ServiceRequest) -> Option<IpAddr> {
     let peer = request.peer_addr().map(|peer| peer.ip());
-    forwarded.or(peer).map_or_else(|| "unknown".to_owned(), |ip| network(ip).to_string())
+    if from_node::is_from_node(request) {
+        return from_node::told_address(request).or(peer);
+    }
+    let forwarded = named.and_then(|name| request.headers().get_all(name).last());
+    // The last entry was added by the nearest proxy; the ones before it may be forged.
+    forwarded.and_then(|value| named_address(value.to_str().ok()?.rsplit(',').next()?)).or(peer)
 }
 
 /// Parses an address as proxies write it: bare, in brackets, or with a port.

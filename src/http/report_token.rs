@@ -16,15 +16,20 @@ pub(super) const SEGMENT: &str = "token";
 
 /// A credential as found in a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct ReportToken<'r> {
+pub(crate) struct ReportToken<'r> {
     /// The credential.
-    pub(super) token: Cow<'r, str>,
+    pub(crate) token: Cow<'r, str>,
     /// Whether it came as a Bearer header, the one place for an access token.
-    pub(super) is_bearer: bool,
+    pub(crate) is_bearer: bool,
 }
 
 /// The credential of a request, from the first place that has one.
 pub(super) fn find(request: &HttpRequest) -> Option<ReportToken<'_>> {
+    find_behind(request, segment(request))
+}
+
+/// As [`find`], for a request that has no route yet; `segment`: what its path has behind `/in`.
+pub(crate) fn find_behind<'r>(request: &'r HttpRequest, segment: Option<&'r str>) -> Option<ReportToken<'r>> {
     let plain = |token| ReportToken { token, is_bearer: false };
     let by_header = || bearer(request).map(|token| ReportToken { token: token.into(), is_bearer: true });
     let by_password = || password(request).map(|token| plain(token.into()));
@@ -32,7 +37,7 @@ pub(super) fn find(request: &HttpRequest) -> Option<ReportToken<'_>> {
         let mut pairs = form_urlencoded::parse(request.query_string().as_bytes());
         pairs.find(|(name, value)| name == "token" && !value.is_empty()).map(|(_, token)| plain(token))
     };
-    in_path(request)
+    in_path(segment)
         .map(|token| plain(token.into()))
         .or_else(by_header)
         .or_else(by_password)
@@ -42,15 +47,16 @@ pub(super) fn find(request: &HttpRequest) -> Option<ReportToken<'_>> {
 /// The path behind the credential: an adapter's name there, or nothing that matters.
 pub(super) fn rest(request: &HttpRequest) -> String {
     let behind = request.match_info().get("rest").unwrap_or_default().trim_matches('/');
-    match (segment(request), in_path(request)) {
+    let segment = segment(request);
+    match (segment, in_path(segment)) {
         (Some(first), None) => format!("{first}/{behind}").trim_end_matches('/').to_owned(),
         _ => behind.to_owned(),
     }
 }
 
 /// Without a token in it, the path begins with an adapter's name.
-fn in_path(request: &HttpRequest) -> Option<&str> {
-    segment(request).filter(|segment| adapters::named(segment).is_none())
+fn in_path(segment: Option<&str>) -> Option<&str> {
+    segment.filter(|segment| adapters::named(segment).is_none())
 }
 
 fn segment(request: &HttpRequest) -> Option<&str> {

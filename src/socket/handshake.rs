@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use super::messages::Messages;
 use super::out::Out;
 
-/// Serves a connection, given the bytes already read from it.
+/// What serves a connection, given the bytes already read from it.
 type Serve = dyn FnOnce(TcpStream, BytesMut) -> LocalBoxFuture<'static, ()>;
 
 /// Takes over the connection; stored in the extensions of an answer.
@@ -30,17 +30,29 @@ pub fn handshake(request: &HttpRequest, protocols: &[&str]) -> Result<HttpRespon
 /// Hands the connection to `serve` once the handshake's answer is sent. Messages have `most` bytes at most.
 #[must_use]
 pub fn serve<F>(
-    mut answer: HttpResponse,
+    answer: HttpResponse,
     most: usize,
     serve: impl FnOnce(Out, Messages) -> F + 'static,
 ) -> HttpResponse
 where
     F: Future<Output = ()> + 'static,
 {
-    let takeover = Takeover(Box::new(move |connection, read| {
+    take_over(answer, move |connection, read| {
         let (input, output) = connection.into_split();
-        Box::pin(serve(Out::new(output), Messages::new(input, read, most)))
-    }));
+        serve(Out::new(output), Messages::new(input, read, most))
+    })
+}
+
+/// Hands the connection to `serve` as it is, once the answer is sent, with the bytes already read from it.
+#[must_use]
+pub fn take_over<F>(
+    mut answer: HttpResponse,
+    serve: impl FnOnce(TcpStream, BytesMut) -> F + 'static,
+) -> HttpResponse
+where
+    F: Future<Output = ()> + 'static,
+{
+    let takeover = Takeover(Box::new(move |connection, read| Box::pin(serve(connection, read))));
     answer.extensions_mut().insert(takeover);
     answer
 }

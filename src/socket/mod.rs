@@ -14,7 +14,7 @@ mod switch;
 
 pub use frame::Frame;
 pub use frame_limit::Broken;
-pub use handshake::{handshake, serve};
+pub use handshake::{handshake, serve, take_over};
 pub use messages::{Message, Messages};
 pub use out::{Closed, Out};
 pub use switch::switching;

@@ -20,7 +20,7 @@ const WAYS: [&str; 2] = ["header", "ticket"];
 /// A socket that is signed in by a ticket, which is issued without checking its owner's permissions.
 async fn by_ticket(app: &App, token: &str) -> Socket {
     let caller = app.context.auth.caller(token).await.unwrap();
-    let (ticket, _) = app.context.auth.tickets.issue(caller, app.context.clock.now()).unwrap();
+    let (ticket, _) = app.context.auth.tickets.issue(caller, None, app.context.clock.now()).unwrap();
     let mut socket = opened(app, "/v1/ws/live", "").await.unwrap();
     say(&mut socket, &json!({ "type": "authenticate", "ticket": ticket })).await;
     socket

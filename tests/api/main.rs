@@ -84,3 +84,4 @@ mod waiting;
 mod watch;
 mod webhooks;
 mod whole_log;
+mod whose;

@@ -1,0 +1,55 @@
+//! Requests that another node hands on: how they are known, and whose they are.
+//!
+//! Only connections of the nodes' own listener are marked, so what anybody else says in the header counts for nothing.
+
+use std::net::IpAddr;
+
+use actix_http::Extensions;
+use actix_web::dev::ServiceRequest;
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::connections::Connection;
+use crate::store::shard::Shard;
+
+/// The header in which a node says where a request came from.
+pub const CLIENT_ADDRESS: HeaderName = HeaderName::from_static("waypost-client-address");
+
+/// The header in which a node says which shard it handed a request on for.
+pub const SHARD: HeaderName = HeaderName::from_static("waypost-shard");
+
+/// Marks a connection of another node.
+#[derive(Clone, Copy, Debug)]
+pub struct FromNode;
+
+/// Marks a connection of the nodes' own listener. It counts as known, because it waits for requests of everybody.
+pub fn mark(connection: &Connection, requests: &mut Extensions) {
+    let peer = connection.peer();
+    peer.know();
+    requests.insert(peer);
+    requests.insert(FromNode);
+}
+
+/// Whether another node handed this request on. It is not handed on again.
+#[must_use]
+pub fn is_from_node(request: &ServiceRequest) -> bool {
+    request.conn_data::<FromNode>().is_some()
+}
+
+/// Where a request came from that another node handed on.
+#[must_use]
+pub fn told_address(request: &ServiceRequest) -> Option<IpAddr> {
+    let told = request.headers().get(CLIENT_ADDRESS).filter(|_| is_from_node(request))?;
+    told.to_str().ok()?.parse().ok()
+}
+
+/// The shard that another node handed a request on for.
+#[must_use]
+pub fn told_shard(request: &ServiceRequest) -> Option<Shard> {
+    let told = request.headers().get(SHARD).filter(|_| is_from_node(request))?;
+    Shard::numbered(told.to_str().ok()?.parse().ok()?)
+}
+
+/// Says which shard a request is handed on for, whatever it said itself.
+pub fn tell_shard(headers: &mut HeaderMap, shard: Shard) {
+    headers.insert(SHARD, HeaderValue::from(u16::from(shard.number())));
+}

@@ -1,0 +1,158 @@
+//! Hands requests and sockets on to the node that has their organization, and its answers back, as a proxy does.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use actix_http::{ResponseHead, ServiceConfig};
+use actix_web::body::BoxBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::StatusCode;
+use actix_web::web::Data;
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use tokio_util::sync::CancellationToken;
+
+use super::exchange::{AnswerBody, Asked, Body, Failed, ask};
+use super::head;
+use super::pool::Pool;
+use super::tunnel::join;
+use super::whose::Whose;
+use crate::connections::{OpenConnection, Peer};
+use crate::context::Context;
+use crate::http::code::Code;
+use crate::http::edge;
+use crate::http::limit;
+use crate::http::problem::Problem;
+use crate::socket;
+
+/// Seconds after which a client may ask again: another node has the organization by then.
+const RETRY_SECONDS: u64 = 1;
+
+/// Hands on the requests of one thread.
+#[derive(Clone)]
+pub struct Relay {
+    pub(super) pool: Pool,
+    pub(super) config: ServiceConfig,
+    pub(super) stopping: CancellationToken,
+}
+
+impl Relay {
+    /// A relay for the thread that calls this. Its sockets end once `stopping` is cancelled.
+    #[must_use]
+    pub fn new(stopping: CancellationToken) -> Self {
+        Self { pool: Pool::default(), config: ServiceConfig::default(), stopping }
+    }
+
+    /// Hands a request on to the owner of what it is about, and gives the owner's answer.
+    pub async fn hand_on(
+        &self,
+        request: ServiceRequest,
+        whose: Whose,
+        to: SocketAddr,
+    ) -> ServiceResponse<BoxBody> {
+        let peer = request.conn_data::<Arc<Peer>>().cloned();
+        let _handled = peer.as_ref().map(Peer::handled);
+        let (request, answer) = match head::asks_for_socket(&request) {
+            true => self.socket(request, to, peer.as_deref()).await,
+            false => self.request(request, to, peer.as_ref()).await,
+        };
+        let is_good = answer.status().is_success() || answer.status() == StatusCode::SWITCHING_PROTOCOLS;
+        if let (Whose::Organization(_), true, Some(peer)) = (whose, is_good, peer) {
+            peer.know();
+        }
+        ServiceResponse::new(request, answer)
+    }
+
+    async fn request(
+        &self,
+        mut request: ServiceRequest,
+        to: SocketAddr,
+        peer: Option<&Arc<Peer>>,
+    ) -> (HttpRequest, HttpResponse) {
+        let head = head::for_owner(&request, client_address(&request), false);
+        let moved = peer.cloned();
+        let body = Body {
+            size: head::body_size(&request),
+            payload: request.take_payload(),
+            _awaited: peer.map(Peer::awaited),
+            moved: Box::new(move || moved.iter().for_each(|peer| peer.moved())),
+        };
+        let open = peer.map(|peer| peer.another());
+        let answered = async {
+            let stream = self.pool.take(to).await?;
+            ask(stream, self.config.clone(), head, Some(body)).await
+        };
+        let answer = match answered.await {
+            Ok(answered) => self.answer(&request, answered, to, open),
+            Err(failed) => edge::refused(&request, &problem(&failed)),
+        };
+        (request.into_parts().0, answer)
+    }
+
+    /// The owner's answer, whose body comes when it is asked for.
+    fn answer(
+        &self,
+        request: &ServiceRequest,
+        (asked, head, is_sent): (Asked, ResponseHead, bool),
+        to: SocketAddr,
+        open: Option<OpenConnection>,
+    ) -> HttpResponse {
+        let home = is_sent.then(|| (self.pool.clone(), to));
+        let body = AnswerBody::after(asked, (request.method(), &head), home, open);
+        head::for_client(&head, BoxBody::new(body))
+    }
+
+    async fn socket(
+        &self,
+        request: ServiceRequest,
+        to: SocketAddr,
+        peer: Option<&Peer>,
+    ) -> (HttpRequest, HttpResponse) {
+        let head = head::for_owner(&request, client_address(&request), true);
+        let open = peer.map(Peer::another);
+        let answer = match self.open(head, to).await {
+            Ok((asked, head)) if head.status == StatusCode::SWITCHING_PROTOCOLS => {
+                let (owner, stopping) = (asked.into_parts(), self.stopping.clone());
+                socket::take_over(head::switching(&head), |client, read| async move {
+                    join((client, read), (owner.io, owner.read_buf), stopping).await;
+                    drop(open);
+                })
+            }
+            Ok((asked, head)) => self.answer(&request, (asked, head, false), to, open),
+            Err(failed) => edge::refused(&request, &problem(&failed)),
+        };
+        (request.into_parts().0, answer)
+    }
+
+    /// Asks another node for a socket, on a connection of its own.
+    pub(super) async fn open(
+        &self,
+        head: actix_http::RequestHead,
+        to: SocketAddr,
+    ) -> Result<(Asked, ResponseHead), Failed> {
+        let stream = self.pool.take(to).await.map_err(Failed::Owner)?;
+        let (asked, head, _) = ask(stream, self.config.clone(), head, None).await?;
+        Ok((asked, head))
+    }
+}
+
+/// Where a request came from.
+pub(super) fn client_address(request: &ServiceRequest) -> Option<IpAddr> {
+    let context = request.app_data::<Data<Context>>();
+    limit::client(context.and_then(|context| context.settings.client_address_header.as_deref()), request)
+}
+
+fn problem(failed: &Failed) -> Problem {
+    match failed {
+        Failed::Request => Problem::new(Code::MalformedRequest).detail("the body ends early"),
+        Failed::Owner(error) => unreachable(error),
+    }
+}
+
+/// What a client is told while the owner of its organization is away.
+fn unreachable(error: &io::Error) -> Problem {
+    tracing::warn!(%error, "the server that has the organization cannot be reached");
+    Problem::new(Code::Unavailable)
+        .detail("the server that has this organization is being replaced")
+        .retry_after(RETRY_SECONDS)
+}
