@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use waypost_actors::live::Live;
+use waypost_actors::watch::Audience;
 
 use crate::auth::{Auth, AuthError, MasterKey};
 use crate::clock::Clock;
@@ -18,6 +19,7 @@ use crate::report_log::ReportLog;
 use crate::sessions::Sessions;
 use crate::store::cache::RedisError;
 use crate::store::redis_limit::RedisLimits;
+use crate::store::shard::Shard;
 use crate::store::sql::Db;
 use crate::store::track::Track;
 use crate::webhooks::{Guard, Webhooks};
@@ -76,6 +78,16 @@ pub struct Context {
 }
 
 impl Context {
+    /// Whether an audience is served here. On a node of a cluster that is one of the organizations of this context's shard: who
+    /// watches everything would have to watch every node.
+    #[must_use]
+    pub fn serves(&self, audience: Audience) -> bool {
+        match audience {
+            Audience::Organization(organization) => self.db.shard().holds(organization),
+            Audience::Everyone => self.db.shard() == Shard::WHOLE,
+        }
+    }
+
     /// Builds the context; creates the signing key at the first start.
     pub async fn start(
         db: Db,

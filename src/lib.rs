@@ -3,6 +3,7 @@
 pub mod app;
 pub mod auth;
 pub mod clock;
+pub mod cluster;
 pub mod config;
 pub mod connections;
 pub mod context;

@@ -67,6 +67,12 @@ pub fn feed(server: &str, token: &str) -> Request {
     request(server, "/v1/ws/live", token)
 }
 
+/// The request for the live feed of one organization, for an operator.
+#[must_use]
+pub fn feed_of(server: &str, token: &str, organization: &str) -> Request {
+    request(server, &format!("/v1/ws/live?organizationId={organization}"), token)
+}
+
 fn request(server: &str, path: &str, token: &str) -> Request {
     let uri = format!("{}{path}", server.replacen("http", "ws", 1)).parse();
     let request = Request::new(uri.expect("a server's address is one"));

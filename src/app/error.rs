@@ -25,6 +25,12 @@ pub enum StartError {
     /// The settings of a broker cannot be used.
     #[error("cannot use {0} (mqttBrokers)")]
     Mqtt(String, #[source] MqttError),
+    /// The nodes of a cluster share a PostgreSQL database.
+    #[error("a cluster (nodeListen) needs the PostgreSQL database that its nodes share (databaseUrl)")]
+    NoCluster,
+    /// A port for hardware trackers knows one organization, which may be another node's.
+    #[error("a node of a cluster (nodeListen) has no ports for hardware trackers yet (deviceListeners)")]
+    DevicesInCluster,
     /// The store could not be opened.
     #[error(transparent)]
     Store(#[from] OpenError),

@@ -9,14 +9,17 @@ use crate::config::MqttBroker;
 use crate::context::Context;
 use crate::ingest::mqtt::{MqttError, Subscriber, publisher};
 
-/// The organizations that listeners or brokers are set for and that do not exist. They are told in the log and their
-/// inputs stay shut: an organization that was deleted must not keep the server from its next start.
+/// The organizations that listeners or brokers are set for and that are not served here: those of other shards, and those that
+/// do not exist, which are told in the log. Their inputs stay shut: an organization that was deleted must not keep the server
+/// from its next start.
 pub(super) async fn missing_organizations(context: &Context) -> Result<Vec<OrganizationId>, StartError> {
     let listeners = context.settings.device_listeners.iter().map(|it| (it.organization, it.to_string()));
     let brokers = context.settings.mqtt_brokers.iter().map(|it| (it.organization, it.to_string()));
     let mut missing = Vec::new();
     for (organization, input) in listeners.chain(brokers) {
-        if context.auth.organization_status(organization).await?.is_none() {
+        if !context.db.shard().holds(organization) {
+            missing.push(organization);
+        } else if context.auth.organization_status(organization).await?.is_none() {
             tracing::error!(input, organization = %organization.0, "nobody can report or be told here: there is no such organization");
             missing.push(organization);
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_http::{HttpService, KeepAlive};
+use actix_server::ServerBuilder;
 use actix_service::{ServiceFactoryExt, fn_factory, map_config};
 use actix_web::dev::{AppConfig, Server, ServerHandle};
 use actix_web::middleware::from_fn;
@@ -16,10 +17,12 @@ use tokio_util::task::TaskTracker;
 
 use super::devices::{Bound, serve_devices};
 use super::error::StartError;
-use crate::config::AdminListen;
+use crate::cluster::from_node;
+use crate::cluster::router::RouterParts;
+use crate::config::{AdminListen, Settings};
 use crate::connections::{Connection, Connections};
 use crate::context::Context;
-use crate::http::{admin, edge, waiting};
+use crate::http::{Front, admin, edge, waiting};
 use crate::readiness::Readiness;
 use crate::socket;
 use crate::telemetry::Metrics;
@@ -38,28 +41,67 @@ const ROOM_AFTER: Duration = Duration::from_secs(1);
 pub(super) fn serve(
     listener: TcpListener,
     devices: Vec<Bound>,
-    workers: Option<usize>,
     context: &Context,
     sockets: &TaskTracker,
 ) -> Result<Server, StartError> {
-    let sockets = sockets.clone();
-    let shared = context.clone();
     let settings = &context.settings;
-    let is_behind_proxy = settings.client_address_header.is_some();
-    let connections = Connections::new((!is_behind_proxy).then_some(settings.waiting_connections));
-    let mut server = Server::build().shutdown_timeout(SHUTDOWN_SECONDS).disable_signals();
-    if let Some(workers) = workers {
-        server = server.workers(workers.max(1));
-    }
+    let connections = connections(settings);
     // No proxy stands before the devices' ports.
     let device_connections = connections.bounded_by_address(settings.waiting_connections);
-    server = serve_devices(server, devices, context, &device_connections, &sockets)?;
-    let stopping = server.graceful_shutdown_signal();
+    let server = serve_devices(builder(settings), devices, context, &device_connections, sockets)?;
+    let context = context.clone();
+    let front: MakeFront = Arc::new(move || {
+        // Called on each thread that serves: the vehicles of its connections live on it.
+        context.live.lend_thread();
+        Front::Single(Box::new(context.clone()))
+    });
+    Ok(listen(server, listener, (front, false), connections, sockets)?.run())
+}
+
+/// Starts the server of a node, which also listens where other nodes hand requests on.
+pub(super) fn serve_cluster(
+    (listener, nodes): (TcpListener, TcpListener),
+    settings: &Settings,
+    router: &RouterParts,
+    sockets: &TaskTracker,
+) -> Result<Server, StartError> {
+    let connections = connections(settings);
+    let of_nodes = connections.of_nodes();
+    let router = router.clone();
+    let front: MakeFront = Arc::new(move || Front::Cluster(router.router()));
+    let server = listen(builder(settings), listener, (Arc::clone(&front), false), connections, sockets)?;
+    Ok(listen(server, nodes, (front, true), of_nodes, sockets)?.run())
+}
+
+fn connections(settings: &Settings) -> Connections {
+    let is_behind_proxy = settings.client_address_header.is_some();
+    Connections::new((!is_behind_proxy).then_some(settings.waiting_connections))
+}
+
+fn builder(settings: &Settings) -> ServerBuilder {
+    let server = Server::build().shutdown_timeout(SHUTDOWN_SECONDS).disable_signals();
+    match settings.workers {
+        Some(workers) => server.workers(workers.max(1)),
+        None => server,
+    }
+}
+
+/// Makes what a thread's application answers with, on that thread.
+type MakeFront = Arc<dyn Fn() -> Front + Send + Sync>;
+
+/// Adds a listener for requests, which other nodes hand on if `is_of_nodes`. `front` is called on each thread that serves.
+fn listen(
+    server: ServerBuilder,
+    listener: TcpListener,
+    (front, is_of_nodes): (MakeFront, bool),
+    connections: Connections,
+    sockets: &TaskTracker,
+) -> Result<ServerBuilder, StartError> {
+    let (stopping, sockets) = (server.graceful_shutdown_signal(), sockets.clone());
     let served = move || {
         let stopping = stopping.clone();
-        // Called on each thread that serves: the vehicles of its connections live on it.
-        shared.live.lend_thread();
-        let application = || map_config(crate::application!(shared.clone()), |()| AppConfig::default());
+        let front = front();
+        let application = || map_config(crate::application!(front.clone()), |()| AppConfig::default());
         let http = HttpService::build()
             .graceful_shutdown_signal(move || {
                 let stopping = stopping.clone();
@@ -70,15 +112,20 @@ pub(super) fn serve(
             // that reports every five would connect anew for each fix.
             .keep_alive(KeepAlive::Os)
             .client_disconnect_timeout(HANG_UP_WITHIN)
-            .on_connect_ext(|connection: &Connection, requests| {
-                requests.insert(connection.peer());
+            .on_connect_ext(move |connection: &Connection, requests| {
+                if is_of_nodes {
+                    from_node::mark(connection, requests);
+                } else {
+                    requests.insert(connection.peer());
+                }
             })
             .upgrade(socket::switching(application(), sockets.clone()))
             .finish(application());
         let connections = connections.clone();
         fn_factory(move || ready(Ok(connections.clone()))).and_then(http)
     };
-    Ok(server.listen("waypost", listener, served).map_err(StartError::Run)?.run())
+    let name = if is_of_nodes { "waypost for nodes" } else { "waypost" };
+    server.listen(name, listener, served).map_err(StartError::Run)
 }
 
 /// The operators' listener, from the start of the process to its end.

@@ -17,6 +17,8 @@ const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
 
 /// Pause between two checks whether the signing keys were rotated.
 const KEYS_EVERY: Duration = Duration::from_secs(5);
+/// Pause between two looks for changes without a number, on a node of a cluster.
+const NUMBERING_EVERY: Duration = Duration::from_secs(5);
 /// Pause between two saves of refused reports.
 const REPORTS_EVERY: Duration = Duration::from_secs(5);
 /// How many of these saves come before one with the contacts of all trackers.
@@ -62,6 +64,15 @@ pub(super) async fn keep_retention(context: Context) {
         // With time, licences expire: the writer looks, as after each edit.
         context.live.number_changes();
         tokio::time::sleep(RETENTION_EVERY).await;
+    }
+}
+
+/// Numbers changes of this shard's organizations that were made where what is of no organization is served, for as long as the
+/// server runs.
+pub(super) async fn keep_numbering(context: Context) {
+    loop {
+        tokio::time::sleep(NUMBERING_EVERY).await;
+        context.live.number_changes();
     }
 }
 

@@ -3,9 +3,10 @@
 use anyhow::bail;
 
 use super::setting_flags::ServeArgs;
-use waypost::app::{Application, Ended, stop_signal};
+use waypost::app::{Application, Ended, Node, stop_signal};
 use waypost::auth::FirstStart;
 use waypost::clock::Clock;
+use waypost::config::Settings;
 use waypost::connections::descriptors;
 use waypost::telemetry;
 
@@ -13,6 +14,9 @@ pub(super) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     let settings = args.settings()?;
     telemetry::start(&settings)?;
     descriptors::raise();
+    if settings.node_listen.is_some() {
+        return serve_node(settings).await;
+    }
     let application = tokio::select! {
         built = Application::build(settings, Clock::system()) => built?,
         // Nothing needs finishing while it still waits for its store.
@@ -27,6 +31,26 @@ pub(super) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
                 "another server has taken over the store, or an earlier state was put in its place; the log says which"
             )
         }
+    }
+}
+
+async fn serve_node(settings: Settings) -> anyhow::Result<()> {
+    let node = tokio::select! {
+        built = Node::build(settings, Clock::system()) => built?,
+        () = stop_signal() => return Ok(()),
+    };
+    println!(
+        "waypost {} listens on http://{}, for other nodes on {}",
+        env!("CARGO_PKG_VERSION"),
+        node.address,
+        node.node_address
+    );
+    if let Some(admin) = node.admin_address {
+        println!("metrics at http://{admin}/metrics");
+    }
+    match node.run(stop_signal()).await? {
+        Ended::Asked => Ok(()),
+        Ended::Broken | Ended::TakenOver => bail!("the node cannot go on; its log says why"),
     }
 }
 

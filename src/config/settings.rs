@@ -65,6 +65,7 @@ macro_rules! settings {
 
 settings! {
     listen: SocketAddr = "127.0.0.1:8080", "Address and port of the server";
+    node_listen: Option<SocketAddr> = "", "Address and port at which other servers of the same PostgreSQL database hand requests on to this one, as they reach it; makes it a node of a cluster (docs/cluster.md). Keep it private";
     admin_listen: AdminListen = "auto", "Address and port of /metrics, /healthz and /readyz for operators, without sign-in: keep it private. auto is 127.0.0.1 and the port after that of listen, if it is free; or off";
     data_dir: PathBuf = "./waypost-data", "Directory of the embedded database, and of mail saved for want of an SMTP server";
     database_url: Option<Secret> = "", "PostgreSQL server to use instead of the embedded database: postgres://user:password@host/name (DATABASE_URL works too)";

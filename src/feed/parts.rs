@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use waypost_actors::live::Live;
 use waypost_actors::ports::RecordLog;
+use waypost_actors::watch::Audience;
 
 use crate::auth::Auth;
 
@@ -17,6 +18,8 @@ pub struct Feed {
     pub log: Arc<dyn RecordLog>,
     /// Tickets, cursors, and checks of sessions.
     pub auth: Arc<Auth>,
+    /// Whether an audience is served here.
+    pub serves: Arc<dyn Fn(Audience) -> bool + Send + Sync>,
     /// Its limits.
     pub limits: FeedLimits,
 }

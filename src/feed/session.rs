@@ -11,7 +11,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use waypost_actors::live::Storing;
-use waypost_actors::model::Change;
+use waypost_actors::model::{Change, OrganizationId};
 use waypost_actors::watch::News;
 
 use super::ending::{Close, Stop, broken, ended, goodbye, not_text, session_over, stopped};
@@ -34,6 +34,8 @@ use crate::socket::{Closed, Frame, Message, Messages, Out};
 pub struct Opening {
     /// The caller, if a header identified it; otherwise a ticket must come first.
     pub caller: Option<Caller>,
+    /// The organization that an operator named when it was opened.
+    pub organization: Option<OrganizationId>,
     /// The registry of open sockets.
     pub sessions: Sessions,
     /// What a caller may see of a change.
@@ -59,6 +61,7 @@ pub(super) struct Socket {
     out: Outlet,
     pub(super) feed: Feed,
     pub(super) caller: Caller,
+    organization: Option<OrganizationId>,
     pub(super) show_change: ShowChange,
     pub(super) subscriptions: Vec<Subscription>,
     pub(super) resets: Vec<Instant>,
@@ -74,7 +77,7 @@ pub(super) struct Socket {
 
 /// Serves a dispatcher's socket until it closes.
 pub async fn run(out: Out, mut messages: Messages, feed: Feed, opening: Opening) {
-    let Opening { caller, sessions, show_change } = opening;
+    let Opening { caller, organization, sessions, show_change } = opening;
     let mut stopping = sessions.stopping();
     let caller = match caller {
         Some(caller) => Ok(caller),
@@ -85,7 +88,10 @@ pub async fn run(out: Out, mut messages: Messages, feed: Feed, opening: Opening)
     };
     let out = Outlet::Socket(out);
     match caller {
-        Ok(caller) => attend(out, Inlet::Socket(messages), feed, (caller, sessions, show_change), None).await,
+        Ok(caller) => {
+            let opened = (caller, organization, sessions, show_change);
+            attend(out, Inlet::Socket(messages), feed, opened, None).await
+        }
         Err(stop) => goodbye(out, stop).await,
     }
 }
@@ -100,21 +106,30 @@ pub async fn stream(
     asked: Subscribe,
 ) {
     let out = Outlet::Stream(EventStream::new(body.clone(), pass));
-    attend(out, Inlet::Stream(body), feed, (caller, sessions, show_change), Some(asked)).await;
+    attend(out, Inlet::Stream(body), feed, (caller, None, sessions, show_change), Some(asked)).await;
 }
 
 /// Why a subscription is refused, by its code and for people; `None` if it is not.
 #[must_use]
-pub fn refusal(caller: &Caller, asked: &Subscribe) -> Option<(&'static str, String)> {
-    asked_for(caller, asked).err().map(|(code, error)| (code, told(&[error])))
+pub fn refusal(feed: &Feed, caller: &Caller, asked: &Subscribe) -> Option<(&'static str, String)> {
+    asked_for(feed, (caller, None), asked).err().map(|(code, error)| (code, told(&[error])))
 }
 
 /// What is to be sent, or why that is refused: a code, and the member.
-fn asked_for(caller: &Caller, asked: &Subscribe) -> Result<Filter, (&'static str, FieldError)> {
+fn asked_for(
+    feed: &Feed,
+    (caller, organization): (&Caller, Option<OrganizationId>),
+    asked: &Subscribe,
+) -> Result<Filter, (&'static str, FieldError)> {
     may_subscribe(caller, asked)
         .map_err(|(pointer, detail)| ("forbidden", FieldError::new(pointer, "forbidden", detail)))?;
     let nobody = || FieldError::new("/filter/organizationId", "notFound", "no such organization");
-    let audience = audience(caller, asked).ok_or_else(|| ("notFound", nobody()))?;
+    let audience = audience(caller, organization, asked).ok_or_else(|| ("notFound", nobody()))?;
+    if !(feed.serves)(audience) {
+        let detail =
+            "not served here: connect with ?organizationId= in the address, once for each organization";
+        return Err(("organizationRequired", FieldError::new("/filter/organizationId", "required", detail)));
+    }
     Filter::new(asked, audience, caller.sees())
         .map_err(|detail| ("invalidSubscription", FieldError::new("/filter/bbox", "range", detail)))
 }
@@ -123,7 +138,7 @@ async fn attend(
     out: Outlet,
     inlet: Inlet,
     feed: Feed,
-    (caller, sessions, show_change): (Caller, Sessions, ShowChange),
+    (caller, organization, sessions, show_change): (Caller, Option<OrganizationId>, Sessions, ShowChange),
     asked: Option<Subscribe>,
 ) {
     let place = sessions.watch(caller.id, caller.credential.id(), caller.organization_id);
@@ -132,6 +147,7 @@ async fn attend(
         storing: feed.live.storing(),
         feed,
         caller,
+        organization,
         show_change,
         subscriptions: Vec::new(),
         resets: Vec::new(),
@@ -225,7 +241,7 @@ impl Socket {
             let detail = format!("a socket may have {} subscriptions", self.feed.limits.subscriptions);
             return self.refuse(Some(&asked.id), "tooManySubscriptions", &detail, &[]).await;
         }
-        let filter = match asked_for(&self.caller, asked) {
+        let filter = match asked_for(&self.feed, (&self.caller, self.organization), asked) {
             Ok(filter) => filter,
             Err((code, error)) => {
                 let errors = [error];

@@ -1,6 +1,7 @@
 //! Whom a dispatcher's socket belongs to, and which vehicles and which parts of them it shows.
 
 use tokio::time::timeout;
+use waypost_actors::model::OrganizationId;
 use waypost_actors::watch::Audience;
 
 use super::ending::{Close, Stop, broken, not_text};
@@ -38,9 +39,13 @@ pub(super) async fn sign_in(messages: &mut Messages, feed: &Feed) -> Result<Call
     }
 }
 
-/// The audience of a caller's subscription; `None` for an organization the caller does not belong to.
-pub(super) fn audience(caller: &Caller, asked: &Subscribe) -> Option<Audience> {
-    match (caller.own_organization().ok()?, asked.filter.organization_id) {
+/// The audience of a caller's subscription on a socket that was opened for an organization, or for none; `None` for an organization the caller does not belong to.
+pub(super) fn audience(
+    caller: &Caller,
+    opened_for: Option<OrganizationId>,
+    asked: &Subscribe,
+) -> Option<Audience> {
+    match (caller.own_organization().ok()?, asked.filter.organization_id.or(opened_for)) {
         (Some(own), named) if named.is_none_or(|named| named == own) => Some(Audience::Organization(own)),
         (Some(_), _) => None,
         (None, Some(named)) => Some(Audience::Organization(named)),

@@ -10,7 +10,7 @@ use super::answer::Answer;
 use super::body::JsonBody;
 use super::credentials::{EmailIn, LoginIn, address, any_text, credentials};
 use super::query::Query;
-use super::request::{PathToken, Shared, SignedCaller};
+use super::request::{InOrganization, PathToken, Shared, SignedCaller};
 use crate::auth::{Action, Principal, SignedIn};
 use crate::domain::account::new_password;
 use crate::domain::members::Members;
@@ -89,11 +89,17 @@ pub async fn me(context: Shared, SignedCaller(caller): SignedCaller, query: Quer
 /// `vehicles:read`, `drivers:read`, `geofences:read` or `users:read`. Of one
 /// caller's tickets the 20 newest are good.
 #[utoipa::path(post, path = "/v1/auth/ws-ticket", tag = "auth",
+    params(InOrganization),
     responses((status = 201, body = WsTicket, description = "A ticket, good for 30 seconds")))]
-pub async fn create_ws_ticket(context: Shared, SignedCaller(caller): SignedCaller, query: Query) -> Answer {
+pub async fn create_ws_ticket(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    mut query: Query,
+) -> Answer {
+    let organization = query.organization().or(caller.organization_id);
     query.finish()?;
     caller.may(Action::WatchLive)?;
-    let (ticket, expires_at) = context.auth.tickets.issue(caller, context.clock.now())?;
+    let (ticket, expires_at) = context.auth.tickets.issue(caller, organization, context.clock.now())?;
     Ok(HttpResponse::Created().json(WsTicket { ticket, expires_at }))
 }
 

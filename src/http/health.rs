@@ -35,7 +35,7 @@ pub async fn readyz(context: Shared) -> Answer {
 }
 
 /// The readiness answer.
-pub(super) fn ready(trouble: Option<String>) -> Answer {
+pub(crate) fn ready(trouble: Option<String>) -> Answer {
     match trouble {
         None => Ok(HttpResponse::Ok().json(GOOD)),
         Some(why) => Err(Problem::new(Code::Unavailable).detail(why).retry_after(1)),

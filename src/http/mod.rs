@@ -36,7 +36,7 @@ pub mod health;
 mod idempotency;
 pub mod inputs;
 pub mod json;
-mod limit;
+pub(crate) mod limit;
 pub mod links;
 pub mod openapi;
 pub mod organizations;
@@ -48,7 +48,7 @@ pub mod problem;
 pub mod query;
 pub mod receive;
 mod refusal;
-mod report_token;
+pub(crate) mod report_token;
 pub mod request;
 pub mod route;
 pub mod routes;
@@ -66,8 +66,11 @@ pub mod webhooks;
 
 pub use edge::{RequestId, edge, small_as_it_is};
 
+use std::rc::Rc;
+
 use actix_web::web::{self, ServiceConfig};
 
+use crate::cluster::router::Router;
 use crate::context::Context;
 use crate::feed::ShowChange;
 
@@ -77,9 +80,29 @@ pub fn show_change(context: Context) -> ShowChange {
     changes::shown_to_callers(&web::Data::new(context))
 }
 
+/// Whose requests an application answers.
+#[derive(Clone)]
+pub enum Front {
+    /// Those of a single server.
+    Single(Box<Context>),
+    /// Those of a node of a cluster: each has the context of its organization's shard, or is handed on.
+    Cluster(Rc<Router>),
+}
+
+impl Front {
+    /// Whether requests are handed on.
+    #[must_use]
+    pub const fn is_cluster(&self) -> bool {
+        matches!(self, Self::Cluster(_))
+    }
+}
+
 /// Mounts everything on an application. The application wraps itself in [`crate::application!`]'s layers.
-pub fn configure(config: &mut ServiceConfig, context: Context) {
-    config.app_data(web::Data::new(context));
+pub fn configure(config: &mut ServiceConfig, front: Front) {
+    match front {
+        Front::Single(context) => config.app_data(web::Data::new(*context)),
+        Front::Cluster(router) => config.app_data(router),
+    };
     routes::mount(config);
     config.default_service(web::to(fallback::unrouted));
 }
@@ -88,13 +111,18 @@ pub fn configure(config: &mut ServiceConfig, context: Context) {
 /// layer, compression, trailing slashes. A macro because its type cannot be written.
 #[macro_export]
 macro_rules! application {
-    ($context:expr) => {{
-        let context: $crate::context::Context = $context;
+    ($front:expr) => {{
+        let front: $crate::http::Front = $front;
+        let is_cluster = front.is_cluster();
         actix_web::App::new()
-            .configure(move |config| $crate::http::configure(config, context))
+            .configure(move |config| $crate::http::configure(config, front))
             .wrap(actix_web::middleware::NormalizePath::trim())
             .wrap(actix_web::middleware::from_fn($crate::http::small_as_it_is))
             .wrap(actix_web::middleware::Compress::default())
             .wrap(actix_web::middleware::from_fn($crate::http::edge))
+            .wrap(actix_web::middleware::Condition::new(
+                is_cluster,
+                actix_web::middleware::from_fn($crate::cluster::router::to_owner),
+            ))
     }};
 }

@@ -13,7 +13,7 @@ use super::changes;
 use super::code::Code;
 use super::problem::Problem;
 use super::query::Query;
-use super::request::{Shared, bearer, know_peer};
+use super::request::{InOrganization, Shared, bearer, know_peer};
 use crate::auth::{
     API_KEY_PREFIX, Action, AuthError, Caller, OrgScope, Reports, TrackerCredential, TrackerRefused,
 };
@@ -89,14 +89,16 @@ async fn keep_to_session(context: &Context, caller: Caller) {
 /// JSON text frames. The access token, or a system user's key, comes as a bearer header; a browser sends a one-time ticket as
 /// its first message instead. The words are described in docs/tracking.md.
 #[utoipa::path(get, path = "/v1/ws/live", tag = "live",
+    params(InOrganization),
     responses((status = 101, description = "The socket is open"),
         (status = 401, description = "unauthenticated"),
         (status = 403, description = "forbidden, organizationInactive, emailNotVerified, originNotAllowed")))]
 pub async fn live_socket(
     context: Shared,
     request: HttpRequest,
-    query: Query,
+    mut query: Query,
 ) -> Result<HttpResponse, actix_web::Error> {
+    let organization = query.organization();
     query.finish()?;
     refuse_foreign_pages(&context, &request)?;
     let caller = match bearer(&request) {
@@ -111,7 +113,8 @@ pub async fn live_socket(
     let answer = socket::handshake(&request, &[])?;
     let feed = feed_of(&context);
     let sessions = context.sessions.clone();
-    let opening = Opening { caller, sessions, show_change: changes::shown_to_callers(&context) };
+    let opening =
+        Opening { caller, organization, sessions, show_change: changes::shown_to_callers(&context) };
     Ok(socket::serve(answer, feed::protocol::MAX_FRAME_BYTES, |out, messages| {
         feed::run(out, messages, feed, opening)
     }))
@@ -123,6 +126,10 @@ pub(super) fn feed_of(context: &Context) -> Feed {
         live: context.live.clone(),
         log: Arc::clone(&context.track) as _,
         auth: context.auth.clone(),
+        serves: {
+            let context = context.clone();
+            Arc::new(move |audience| context.serves(audience))
+        },
         limits: FeedLimits {
             heartbeat_every: context.settings.feed_heartbeat_interval,
             ..FeedLimits::default()
@@ -206,7 +213,8 @@ pub(super) async fn identified(
     }
 }
 
-fn offered_token(request: &HttpRequest) -> Option<&str> {
+/// The token that a client offers as its second subprotocol.
+pub(crate) fn offered_token(request: &HttpRequest) -> Option<&str> {
     request
         .headers()
         .get_all(header::SEC_WEBSOCKET_PROTOCOL)

@@ -13,7 +13,7 @@ use super::private;
 use super::sql::in_time;
 
 /// The key of PostgreSQL's advisory lock: "waypost" in ASCII.
-const ADVISORY_KEY: i64 = 0x77_6179_706f_7374;
+pub(super) const ADVISORY_KEY: i64 = 0x77_6179_706f_7374;
 /// The file in a data directory that its server locks.
 const LOCK_FILE: &str = "waypost.lock";
 /// Pause between two attempts.

@@ -12,9 +12,10 @@ use waypost_actors::meters::{Figures, Invariant};
 
 use super::page::{Format, Page};
 use super::panics;
+use crate::cluster::shards::Shards;
 use crate::readiness::Readiness;
 use crate::report_log::{ReportLog, Tally};
-use crate::sessions::Sessions;
+use crate::sessions::{Counts, Sessions};
 use crate::{mqtt_out, webhooks};
 
 /// What exists only once the server serves.
@@ -40,19 +41,27 @@ struct Sources {
     readiness: Readiness,
     /// Set once the server serves.
     serving: OnceLock<Serving>,
+    /// Set once a node has joined its cluster.
+    shards: OnceLock<Shards>,
 }
 
 impl Metrics {
     /// The metrics of a server that starts.
     #[must_use]
     pub fn new(readiness: Readiness) -> Self {
-        Self { sources: Arc::new(Sources { readiness, serving: OnceLock::new() }) }
+        Self { sources: Arc::new(Sources { readiness, serving: OnceLock::new(), shards: OnceLock::new() }) }
     }
 
     /// Adds the metrics that exist only once the server serves.
     pub fn serving(&self, serving: Serving) {
         // Called once in a server's life.
         self.sources.serving.set(serving).ok();
+    }
+
+    /// Adds those of a node of a cluster.
+    pub fn cluster(&self, shards: Shards) {
+        // Called once in a server's life.
+        self.sources.shards.set(shards).ok();
     }
 
     /// Why the server cannot do its work, if it cannot.
@@ -78,7 +87,7 @@ impl Sources {
     fn trouble(&self) -> Option<String> {
         match self.serving.get() {
             Some(serving) => self.readiness.trouble_with(&serving.live),
-            None => self.readiness.trouble(),
+            None => self.readiness.trouble().or_else(|| self.shards.get().and_then(Shards::trouble)),
         }
     }
 
@@ -101,11 +110,27 @@ impl Sources {
     }
 }
 
-fn sockets(page: &mut Page<'_>, sessions: &Sessions) -> fmt::Result {
-    let open = sessions.counts();
+fn sockets(page: &mut Page<'_>, open: Counts) -> fmt::Result {
     let open = [("tracker", open.trackers), ("fleet", open.fleets), ("dispatcher", open.dispatchers)];
     let open = open.map(|(kind, count)| (kind, count as f64));
     page.gauges("waypost_sockets", "Open sockets", "kind", open)
+}
+
+/// What a node of a cluster has.
+fn cluster(page: &mut Page<'_>, shards: &Shards) -> fmt::Result {
+    let (here, elsewhere, unknown) = shards.counts();
+    let places = [("here", here), ("elsewhere", elsewhere), ("unknown", unknown)];
+    let places = places.map(|(place, count)| (place, count as f64));
+    page.gauges("waypost_shards", "Shards of the cluster, by where this node finds them", "place", places)?;
+    page.counter("waypost_shard_takeovers", "Shards that this node took over", shards.takeovers())?;
+    let served = shards.served();
+    let open = served.iter().map(|(_, context)| context.sessions.counts());
+    let open = open.fold(Counts::default(), |all, of| Counts {
+        trackers: all.trackers + of.trackers,
+        fleets: all.fleets + of.fleets,
+        dispatchers: all.dispatchers + of.dispatchers,
+    });
+    sockets(page, open)
 }
 
 /// What came in other clients' words.
@@ -233,9 +258,12 @@ impl Collector for Scrape {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut page = Page::new(encoder, self.format);
         self.sources.server(&mut page)?;
+        if let Some(shards) = self.sources.shards.get() {
+            cluster(&mut page, shards)?;
+        }
         let Some(serving) = self.sources.serving.get() else { return Ok(()) };
         let Serving { live, sessions, reports, webhooks, mqtt_out } = serving;
-        sockets(&mut page, sessions)?;
+        sockets(&mut page, sessions.counts())?;
         inputs(&mut page, reports)?;
         deliveries(&mut page, webhooks)?;
         published(&mut page, mqtt_out)?;

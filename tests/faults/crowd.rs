@@ -117,7 +117,7 @@ async fn arm(ground: &mut Ground, plan: &Plan, slow: usize, seed: u64) -> Arm {
     let mut trackers = Vec::new();
     for (number, bus) in ground.fleet.buses.iter().step_by(STEP).enumerate() {
         let manner = Manner {
-            server: server.url(),
+            servers: vec![server.url()],
             items: 1,
             hello: false,
             pace: Duration::from_secs(2),

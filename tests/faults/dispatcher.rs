@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use waypost_client::Api;
-use waypost_client::socket::{feed, say};
+use waypost_client::socket::{feed_of, say};
 
 use crate::book::Book;
 use crate::ledger::FeedRecord;
@@ -18,10 +18,11 @@ const PATIENCE: Duration = Duration::from_secs(40);
 const AWAY: Duration = Duration::from_millis(50);
 
 /// Watches an organization until the run is over.
-pub(crate) async fn watch(api: Rc<Api>, organization: String, book: Rc<Book>) {
+pub(crate) async fn watch((api, servers): (Rc<Api>, Vec<String>), organization: String, book: Rc<Book>) {
     let mut cursor = Value::Null;
-    loop {
-        let end = session(&api, &organization, &book, &mut cursor).await;
+    // The next time at another node, if there are any.
+    for server in servers.iter().cycle() {
+        let end = session((&api, server), &organization, &book, &mut cursor).await;
         if end == "401" {
             // The access token has expired; if the server does not answer, the next attempt will show that.
             let _ = api.renew().await;
@@ -31,8 +32,8 @@ pub(crate) async fn watch(api: Rc<Api>, organization: String, book: Rc<Book>) {
 }
 
 /// One connection; returns how it ended.
-async fn session(api: &Api, organization: &str, book: &Book, cursor: &mut Value) -> String {
-    let mut socket = match connect(feed(api.server(), &api.token())).await {
+async fn session((api, server): (&Api, &str), organization: &str, book: &Book, cursor: &mut Value) -> String {
+    let mut socket = match connect(feed_of(server, &api.token(), organization)).await {
         Ok(socket) => socket,
         Err(why) => return why,
     };

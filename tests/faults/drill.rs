@@ -10,7 +10,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 use waypost::store::open::Location;
 use waypost_client::Api;
-use waypost_test_support::{Launch, Program, Proxy, eventually};
+use waypost_test_support::{Launch, Program, Proxy, eventually, port_for_restarts};
 
 use crate::book::{Book, Counts};
 use crate::dispatcher;
@@ -19,6 +19,8 @@ use crate::ledger::{Undisturbed, Violation, at_any_moment, in_the_end};
 use crate::seed::dice;
 use crate::shelf::{self, Shelf};
 use crate::tracker::{Manner, Tracker};
+
+pub(crate) const NODE_LISTEN: &str = "WAYPOST_NODE_LISTEN";
 
 /// How a load is made.
 #[derive(Clone)]
@@ -37,6 +39,8 @@ pub(crate) struct Load {
     pub(crate) settings: Vec<(String, String)>,
     /// Where trackers connect to instead of the server, as `host:port`.
     pub(crate) through: Option<String>,
+    /// Further nodes of a cluster, of which the server is one then.
+    pub(crate) peers: usize,
 }
 
 impl Load {
@@ -44,7 +48,7 @@ impl Load {
     pub(crate) fn every(step: usize) -> Self {
         let (pace, away) = (Duration::ZERO, Duration::from_millis(300));
         let patience = Duration::from_secs(15);
-        Self { step, items: 40, pace, away, patience, settings: Vec::new(), through: None }
+        Self { step, items: 40, pace, away, patience, settings: Vec::new(), through: None, peers: 0 }
     }
 
     /// Adds a setting of the server.
@@ -58,6 +62,8 @@ impl Load {
 pub(crate) struct Drill {
     pub(crate) server: Program,
     pub(crate) launch: Launch,
+    /// The further nodes of a cluster.
+    pub(crate) peers: Vec<(Launch, Program)>,
     pub(crate) book: Rc<Book>,
     pub(crate) api: Rc<Api>,
     /// The source of the moments of the faults.
@@ -95,11 +101,28 @@ impl Drill {
 
     async fn launched(ground: &Ground, mut launch: Launch, seed: u64, load: Load) -> Self {
         launch.settings.extend(load.settings.iter().cloned());
+        let mut peers = Vec::new();
+        for _ in 0..load.peers {
+            let mut peer = launch.clone();
+            peer.port = port_for_restarts();
+            peers.push(peer);
+        }
+        if !peers.is_empty() {
+            peers.iter_mut().for_each(as_node);
+            as_node(&mut launch);
+        }
         let server = Program::start(&launch).await;
+        let peers: Vec<(Launch, Program)> =
+            peers.into_iter().map(|launch| (launch.clone(), Program::spawn(&launch))).collect();
+        for (_, peer) in &peers {
+            peer.ready().await;
+        }
         let api = Rc::new(server.operator().await);
         let book = Rc::new(Book::default());
         let organization = ground.fleet.organization.clone();
-        let watching = dispatcher::watch(Rc::clone(&api), organization, Rc::clone(&book));
+        let mut servers = vec![launch.url()];
+        servers.extend(peers.iter().map(|(launch, _)| launch.url()));
+        let watching = dispatcher::watch((Rc::clone(&api), servers), organization, Rc::clone(&book));
         let dispatcher = tokio::task::spawn_local(watching).abort_handle();
         assert!(book.until(DEADLINE, || book.read(|counts| counts.subscriptions > 0)).await, "no feed");
         let buses: Vec<Bus> = ground.fleet.buses.iter().step_by(load.step).cloned().collect();
@@ -107,6 +130,7 @@ impl Drill {
         let mut drill = Self {
             server,
             launch,
+            peers,
             book,
             api,
             dice: dice(seed, 0),
@@ -122,14 +146,15 @@ impl Drill {
     }
 
     fn send_trackers(&mut self) {
-        let server = match &self.load.through {
-            Some(proxy) => format!("http://{proxy}"),
-            None => self.api.server().to_owned(),
+        let mut servers = match &self.load.through {
+            Some(proxy) => vec![format!("http://{proxy}")],
+            None => vec![self.api.server().to_owned()],
         };
+        servers.extend(self.peers.iter().map(|(launch, _)| launch.url()));
         for (number, bus) in self.buses.iter().enumerate() {
             let mut dice = dice(self.seed, 1 + number as u64);
             let manner = Manner {
-                server: server.clone(),
+                servers: servers.clone(),
                 items: dice.random_range(1..=self.load.items),
                 hello: dice.random(),
                 pace: self.load.pace,
@@ -168,6 +193,32 @@ impl Drill {
         let since = Instant::now();
         self.server = Program::spawn(&self.launch);
         self.recovered(since).await
+    }
+
+    /// A node of the cluster; the server is the first.
+    pub(crate) fn node(&mut self, number: usize) -> &mut Program {
+        match number.checked_sub(1) {
+            None => &mut self.server,
+            Some(peer) => &mut self.peers[peer].1,
+        }
+    }
+
+    /// Starts a node again that has gone.
+    pub(crate) async fn start_node(&mut self, number: usize) {
+        let launch = number.checked_sub(1).map_or(&self.launch, |peer| &self.peers[peer].0);
+        let program = Program::spawn(launch);
+        program.ready().await;
+        *self.node(number) = program;
+    }
+
+    /// Has the database end a node's session.
+    pub(crate) async fn cut_session(&self, number: usize) {
+        let launch = number.checked_sub(1).map_or(&self.launch, |peer| &self.peers[peer].0);
+        let (_, address) =
+            launch.settings.iter().find(|(name, _)| name == NODE_LISTEN).expect("it is a node");
+        let shelf = Shelf::open(&self.launch.location).await;
+        shelf.cut(address).await;
+        shelf.close().await;
     }
 
     /// Waits for the first ack of something sent since the fault began; returns how long after `since`, or `None`
@@ -209,6 +260,9 @@ impl Drill {
         self.all_answered().await;
         let place = self.launch.location.clone();
         self.all_corrected().await;
+        for (_, peer) in &mut self.peers {
+            peer.stop().await;
+        }
         self.server.stop().await;
         self.book.is_over.set(true);
         self.dispatcher.abort();
@@ -247,6 +301,12 @@ impl Drill {
         // If it never comes, the checks report it.
         self.book.until(Duration::from_secs(30), || self.book.last_told() >= last).await;
     }
+}
+
+/// Makes a server a node of a cluster.
+pub(crate) fn as_node(launch: &mut Launch) {
+    let address = format!("127.0.0.1:{}", port_for_restarts());
+    launch.settings.push((NODE_LISTEN.to_owned(), address));
 }
 
 /// Runs the load of these buses without faults, once per ground.

@@ -10,6 +10,7 @@
 mod backup;
 mod book;
 mod cache;
+mod cluster;
 mod crowd;
 mod database;
 mod disk;

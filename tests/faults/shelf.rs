@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 use waypost::store::open::{Location, Options, for_writer, open};
-use waypost::store::sql::{Db, SqlError};
+use waypost::store::sql::{Db, Engine, SqlError};
 use waypost::store::track::Track;
 use waypost_actors::ports::RecordLog;
 use waypost_actors::tracking::RecordView;
@@ -24,6 +24,14 @@ impl Shelf {
     pub(crate) async fn open(location: &Location) -> Self {
         let options = options(location);
         Self { db: eventually(DEADLINE, || open(&options)).await }
+    }
+
+    /// Ends the session of a node, by its address for others.
+    pub(crate) async fn cut(&self, node: &str) {
+        let text =
+            "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = $1";
+        let session = format!("waypost {node}");
+        eventually(DEADLINE, || self.db.read().sql(text).bind(session.clone()).scalar::<i64>()).await;
     }
 
     pub(crate) async fn close(self) {
@@ -50,7 +58,16 @@ impl Shelf {
     pub(crate) async fn keys(&self) -> Stored {
         // A change is numbered together with the next number, so both are read at once.
         let numbers = || async {
-            let text = "select next_sequence, (select count(sequence) from change) from writer";
+            // In a cluster, each shard counts in a range of its own, above what a single server gave.
+            let text = "select (select case when count(*) = 1 then max(next_sequence) \
+                else cast(1 + sum(case when name = 'main' then 0 else next_sequence % 1099511627776 end) as bigint) \
+                + (select greatest(coalesce((select max(sequence) from records where sequence < 17592186044416), 0), \
+                coalesce((select max(sequence) from change where sequence < 17592186044416), 0))) end from writer), \
+                (select count(sequence) from change)";
+            let text = match self.db.engine() {
+                Engine::Postgres => text,
+                Engine::Sqlite => "select next_sequence, (select count(sequence) from change) from writer",
+            };
             self.db.read().sql(text).one::<(i64, i64)>().await
         };
         let (next_sequence, numbered_changes) = eventually(DEADLINE, numbers).await;

@@ -68,7 +68,7 @@ async fn run(ground: &mut Ground, size: Size) {
     let mut trackers = JoinSet::new();
     let mut report = |bus: Bus, part: u64| {
         let manner = Manner {
-            server: server.url(),
+            servers: vec![server.url()],
             items: 1,
             hello: false,
             pace: size.pace,

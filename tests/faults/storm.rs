@@ -50,7 +50,7 @@ async fn run(ground: &mut Ground, count: usize) {
     let mut trackers = JoinSet::new();
     for (number, bus) in buses.into_iter().enumerate() {
         let manner = Manner {
-            server: server.url(),
+            servers: vec![server.url()],
             items: 1,
             hello: number % 2 == 0,
             // So that no tracker is done before the restart, and reconnecting is the load.

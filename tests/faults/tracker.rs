@@ -25,8 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// How a tracker behaves.
 #[derive(Clone)]
 pub(crate) struct Manner {
-    /// The server's `http://…`, or that of the proxy in front of it.
-    pub(crate) server: String,
+    /// The server's `http://…`, or that of the proxy in front of it; those of a cluster's nodes, of which each connection takes one.
+    pub(crate) servers: Vec<String>,
     /// Fixes in a frame, at most.
     pub(crate) items: usize,
     /// Whether it declares its boot.
@@ -82,7 +82,9 @@ impl Tracker {
     }
 
     async fn session(&mut self) -> Result<(), String> {
-        let mut socket = connect(socket::tracker(&self.manner.server, &self.bus.token)).await?;
+        let servers = &self.manner.servers;
+        let server = &servers[self.dice.random_range(0..servers.len())];
+        let mut socket = connect(socket::tracker(server, &self.bus.token)).await?;
         self.book.count(|counts| counts.connections += 1);
         if self.manner.hello {
             say(&mut socket, json!({ "type": "hello", "bootId": self.boot }).to_string()).await?;

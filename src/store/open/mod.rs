@@ -14,7 +14,7 @@ use super::transfer::marks::{half_restored, has_moved, is_half};
 pub use location::{Location, OpenError, Options};
 pub(super) use migrate::newest_migration;
 pub use migrate::{known_migration, migrate};
-pub(super) use postgres::{connect_postgres, is_on_this_machine, place, postgres};
+pub(super) use postgres::{connect_postgres, is_on_this_machine, millis, place, postgres, postgres_session};
 pub use sqlite::embedded_file;
 pub(super) use sqlite::{SQLITE_FILE, SQLITE_PATIENCE, single_reader};
 
@@ -60,7 +60,7 @@ pub async fn open(options: &Options) -> Result<Db, OpenError> {
 pub fn for_writer(db: &Db, options: &Options) -> Result<Writer, OpenError> {
     match &options.location {
         Location::Postgres(url) => {
-            let idle = [("idle_in_transaction_session_timeout", postgres::millis(WRITER_IDLE_PATIENCE))];
+            let idle = [("idle_in_transaction_session_timeout", millis(WRITER_IDLE_PATIENCE))];
             Ok(Writer::Dedicated(DedicatedConnection::new(postgres(url, options)?.options(idle))))
         }
         Location::Embedded(_) => Ok(Writer::Shared(db.clone())),

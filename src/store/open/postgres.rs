@@ -27,7 +27,7 @@ const ALIVE: [(&str, &str); 4] = [
     ("tcp_user_timeout", "25000"),
 ];
 
-pub(super) fn millis(time: Duration) -> String {
+pub(in crate::store) fn millis(time: Duration) -> String {
     time.as_millis().to_string()
 }
 
@@ -65,10 +65,15 @@ pub(in crate::store) fn is_on_this_machine(url: &str) -> Result<bool, OpenError>
     Ok(is_local(parse(url)?.get_host()))
 }
 
+/// The options of a session outside any pool.
+pub(in crate::store) fn postgres_session(url: &str) -> Result<PgConnectOptions, OpenError> {
+    Ok(parse(url)?.options(ALIVE))
+}
+
 /// A connection outside any pool, which may stay idle for as long as it lives. Its errors are the server's own; a
 /// pool would only report a timeout.
 pub(in crate::store) async fn connect_postgres(url: &str) -> Result<PgConnection, OpenError> {
-    let options = parse(url)?.options(ALIVE).options([("idle_session_timeout", "0")]);
+    let options = postgres_session(url)?.options([("idle_session_timeout", "0")]);
     let place = format!("{}:{}", options.get_host(), options.get_port());
     let connected = in_time(CONNECT_PATIENCE, PgConnection::connect_with(&options)).await;
     connected.map_err(|error| OpenError::Postgres(place, error))

@@ -6869,15 +6869,6 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `idempotencyKeyReused`: The key belongs to another request. This Idempotency-Key came within the last 24 hours with another method, path or body. Use a new key for a new request. */
-        readonly IdempotencyKeyReused: {
-            headers: {
-                readonly [name: string]: unknown;
-            };
-            content: {
-                readonly "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
         /** @description `invalidCredentials`: Wrong e-mail or password. No active account has this e-mail and password. The answer is the same whether the account exists or not. */
         readonly InvalidCredentials: {
             headers: {
@@ -7348,7 +7339,6 @@ export type ResponseCursorExpired = components['responses']['CursorExpired'];
 export type ResponseEmailTaken = components['responses']['EmailTaken'];
 export type ResponseFileLimitReached = components['responses']['FileLimitReached'];
 export type ResponseIdempotencyKeyInUse = components['responses']['IdempotencyKeyInUse'];
-export type ResponseIdempotencyKeyReused = components['responses']['IdempotencyKeyReused'];
 export type ResponseInvalidCredentials = components['responses']['InvalidCredentials'];
 export type ResponseInvalidToken = components['responses']['InvalidToken'];
 export type ResponseInvalidTransition = components['responses']['InvalidTransition'];
@@ -8216,7 +8206,10 @@ export interface operations {
     };
     readonly create_ws_ticket: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
             readonly header?: {
                 /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
                 readonly "Idempotency-Key"?: string;
@@ -8254,9 +8247,18 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 404: components["responses"]["NotFound"];
             readonly 409: components["responses"]["IdempotencyKeyInUse"];
             readonly 414: components["responses"]["UriTooLong"];
-            readonly 422: components["responses"]["IdempotencyKeyReused"];
+            /** @description `organizationRequired`: Name an organization. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
@@ -14619,7 +14621,10 @@ export interface operations {
     };
     readonly live_socket: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -14652,7 +14657,9 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 404: components["responses"]["NotFound"];
             readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };

@@ -74,7 +74,7 @@ export class LiveFeed {
     const attempt = this.#attempt;
     let ticket: string;
     try {
-      ({ ticket } = await api.post("/v1/auth/ws-ticket"));
+      ({ ticket } = await api.post("/v1/auth/ws-ticket", { query: { organizationId: this.#organizationId } }));
     } catch (problem) {
       if (attempt !== this.#attempt) return;
       // nobody is signed in any more: the sign-in view takes over

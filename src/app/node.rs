@@ -1,0 +1,198 @@
+//! A node of a cluster: a server that serves some shards of a database and hands requests for the others on to their owners.
+
+use std::net::{SocketAddr, TcpListener};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::dev::Server;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::ending::{CLOSE_WITHIN, Ended, SOCKETS_WITHIN};
+use super::error::StartError;
+use super::listeners::{Admin, RetryListener, serve_cluster};
+use super::ownership::{Ownership, Store, join};
+use super::shard_server::Parts;
+use super::tune::tune;
+use crate::clock::Clock;
+use crate::cluster::router::RouterParts;
+use crate::cluster::shards::Shards;
+use crate::cluster::whose::Finder;
+use crate::config::Settings;
+use crate::readiness::Readiness;
+use crate::store::claims::Claims;
+use crate::store::open::Location;
+use crate::store::probe::Probe;
+use crate::store::sql::Durability;
+use crate::telemetry::Metrics;
+
+/// How long a node that stops waits for its shards to be stored and given back.
+const GIVE_BACK_WITHIN: Duration = Duration::from_secs(6);
+/// Pause between two attempts to join.
+const JOIN_EVERY: Duration = Duration::from_millis(500);
+
+/// A node that is ready to run.
+pub struct Node {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Where other nodes hand requests on to it.
+    pub node_address: SocketAddr,
+    /// Where operators connect; `None` if that is off or its port is taken.
+    pub admin_address: Option<SocketAddr>,
+    /// Where the shards are.
+    pub shards: Shards,
+    parts: Rc<Parts>,
+    url: String,
+    claims: Claims,
+    store: Store,
+    probe: Probe,
+    server: Server,
+    sockets: TaskTracker,
+    /// Ends what is handed on.
+    stopping: CancellationToken,
+    admin: Option<Admin>,
+    readiness: Readiness,
+}
+
+impl Node {
+    /// Listens first, then joins the nodes of its database, and waits for as long as a single server has it.
+    pub async fn build(mut settings: Settings, clock: Clock) -> Result<Self, StartError> {
+        let (Some(wanted), Location::Postgres(url)) = (settings.node_listen, settings.store().location)
+        else {
+            return Err(StartError::NoCluster);
+        };
+        if !settings.device_listeners.is_empty() {
+            return Err(StartError::DevicesInCluster);
+        }
+        let (listener, address) = bind(settings.listen)?;
+        let (nodes, node_address) = bind(wanted)?;
+        settings.listen = address;
+        settings.node_listen = Some(node_address);
+        let readiness = Readiness::default();
+        let metrics = Arc::new(Metrics::new(readiness.clone()));
+        let admin = Admin::start(settings.admin_listen, address, &metrics)?;
+        let room = RetryListener::open(&listener, readiness.clone())?;
+        let parts = Rc::new(Parts {
+            settings,
+            clock,
+            mail: None,
+            readiness: readiness.clone(),
+            store: Box::new(|track| track),
+        });
+        let joined = parts.patiently(|| joined(&parts, &url, node_address)).await;
+        room.close().await;
+        let (claims, store, probe) = match joined {
+            Ok(joined) => joined,
+            Err(error) => {
+                if let Some(admin) = admin {
+                    admin.stop().await;
+                }
+                return Err(error);
+            }
+        };
+        let (shards, sockets) = (Shards::default(), TaskTracker::new());
+        metrics.cluster(shards.clone());
+        let stopping = CancellationToken::new();
+        let router = RouterParts {
+            shards: shards.clone(),
+            finder: Arc::new(Finder::new(store.db.clone())),
+            readiness: readiness.clone(),
+            node: node_address,
+            stopping: stopping.clone(),
+        };
+        let server = serve_cluster((listener, nodes), &parts.settings, &router, &sockets)?;
+        readiness.serving();
+        let admin_address = admin.as_ref().map(|admin| admin.address);
+        Ok(Self {
+            address,
+            node_address,
+            admin_address,
+            shards,
+            parts,
+            url,
+            claims,
+            store,
+            probe,
+            server,
+            sockets,
+            stopping,
+            admin,
+            readiness,
+        })
+    }
+
+    /// Serves until `asked` completes or a live core cannot go on. Then gives its shards back while it still hands requests on,
+    /// ends its sockets and closes the store.
+    pub async fn run(self, asked: impl Future<Output = ()>) -> Result<Ended, StartError> {
+        let (handle, sockets, readiness) = (self.server.handle(), self.sockets, self.readiness);
+        let ownership = Ownership::new(
+            Rc::clone(&self.parts),
+            (self.url, self.node_address),
+            (self.claims, self.store.clone()),
+            self.shards,
+            sockets.clone(),
+        );
+        let looking = actix_rt::spawn(readiness.clone().keep_looking(self.probe));
+        let (drain, draining) = watch::channel(false);
+        let mut owning = actix_rt::spawn(ownership.run(draining));
+        let stop = async {
+            let ended = tokio::select! {
+                () = asked => Ended::Asked,
+                why = &mut owning => {
+                    let why = why.ok().flatten().unwrap_or_else(|| "its shards are no longer looked after".to_owned());
+                    tracing::error!(why, "the server cannot go on");
+                    Ended::Broken
+                }
+            };
+            tracing::info!(?ended, "stopping");
+            if ended == Ended::Asked {
+                drain.send_replace(true);
+                if timeout(GIVE_BACK_WITHIN, &mut owning).await.is_err() {
+                    tracing::warn!("not every shard is stored and given back; others take them as they are");
+                }
+            }
+            readiness.stopping();
+            handle.pause().await;
+            self.stopping.cancel();
+            sockets.close();
+            if timeout(SOCKETS_WITHIN, sockets.wait()).await.is_err() {
+                tracing::debug!(open = sockets.len(), "sockets that do not end are cut");
+            }
+            handle.stop(true).await;
+            ended
+        };
+        let (ended, served) = tokio::join!(stop, self.server);
+        served.map_err(StartError::Run)?;
+        looking.abort();
+        if timeout(CLOSE_WITHIN, self.store.db.close()).await.is_err() {
+            tracing::warn!("connections to the store could not be closed in time");
+        }
+        if let Some(admin) = self.admin {
+            admin.stop().await;
+        }
+        Ok(ended)
+    }
+}
+
+fn bind(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+    let told = |error| StartError::Listen(wanted, error);
+    let listener = TcpListener::bind(wanted).map_err(told)?;
+    tune(&listener);
+    let address = listener.local_addr().map_err(told)?;
+    Ok((listener, address))
+}
+
+async fn joined(parts: &Parts, url: &str, node: SocketAddr) -> Result<(Claims, Store, Probe), StartError> {
+    loop {
+        if let Some((claims, db)) = join(parts, url, node, None).await? {
+            let durability = Durability::default();
+            let probe = Probe::new(&parts.settings.store(), &db, None, durability.clone())?;
+            return Ok((claims, Store { db, durability }, probe));
+        }
+        parts.readiness.starting("a single server has this store, or another node prepares it for a cluster");
+        sleep(JOIN_EVERY).await;
+    }
+}

@@ -1,0 +1,362 @@
+//! Which shards of the cluster this node serves: looks at the locks twice a second, takes what falls to it and gives back what
+//! falls to others.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio_util::task::TaskTracker;
+
+use super::error::StartError;
+use super::inputs;
+use super::shard_server::{Parts, ShardServer};
+use super::upkeep::renew_partitions;
+use crate::auth::FirstStart;
+use crate::cluster::assignment::assign;
+use crate::cluster::shards::Shards;
+use crate::context::Context;
+use crate::sessions::Counts;
+use crate::store::claims::{Claimed, Claims, Joined};
+use crate::store::handover;
+use crate::store::open::{for_writer, open_and_migrate};
+use crate::store::shard::Shard;
+use crate::store::sql::{Db, Durability, SqlError};
+
+/// Pause between two looks at the locks, each of which also tells PostgreSQL that this node is alive.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How long the sockets of a shard that is given back have to end.
+const SOCKETS_WITHIN: Duration = Duration::from_secs(1);
+const LOOK_FOR_SOCKETS_EVERY: Duration = Duration::from_millis(20);
+
+/// What this node does with a shard.
+enum Held {
+    Starting,
+    /// With the number of its start.
+    Serving(u64, Box<ShardServer>),
+    Ending,
+}
+
+enum Event {
+    /// Of the session with this number.
+    Started(u64, Shard, Result<Box<ShardServer>, StartError>),
+    Ended(Shard),
+    /// Somebody else has it, whatever this node's session says. With the number of the start.
+    TakenOver(Shard, u64),
+    /// Its live core cannot go on.
+    Broken(String),
+}
+
+/// The store as a node uses it.
+#[derive(Clone)]
+pub(super) struct Store {
+    pub(super) db: Db,
+    pub(super) durability: Durability,
+}
+
+/// Joins the cluster of the database, as the first node once its store is that of one. `known`: its connections, if they are open
+/// already. `None` while a single server has the store, or another node prepares it.
+pub(super) async fn join(
+    parts: &Parts,
+    url: &str,
+    node: SocketAddr,
+    known: Option<&Db>,
+) -> Result<Option<(Claims, Db)>, StartError> {
+    let options = parts.settings.store();
+    let (mut claims, is_alone) = match Claims::join(url, node).await? {
+        Joined::Alone(claims) => (claims, true),
+        Joined::WithOthers(claims) => (claims, false),
+        Joined::NotYet => return Ok(None),
+    };
+    let opening = async {
+        let db = match known {
+            Some(db) => db.clone(),
+            None => open_and_migrate(&options).await?,
+        };
+        if is_alone {
+            renew_partitions(&db, &parts.clock).await;
+            handover::to_cluster(&db, &for_writer(&db, &options)?).await?;
+        }
+        Ok::<_, StartError>(db)
+    };
+    let db = alive(&mut claims, opening).await?;
+    if is_alone {
+        claims.let_others_in().await?;
+    }
+    claims.want().await?;
+    Ok(Some((claims, db)))
+}
+
+/// Does something while the session stays alive.
+async fn alive<T>(
+    claims: &mut Claims,
+    work: impl Future<Output = Result<T, StartError>>,
+) -> Result<T, StartError> {
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            () = sleep(LOOK_EVERY) => drop(claims.look().await?),
+        }
+    }
+}
+
+/// Takes shards and gives them back, for as long as the node runs.
+pub(super) struct Ownership {
+    parts: Rc<Parts>,
+    url: String,
+    node: SocketAddr,
+    store: Store,
+    shards: Shards,
+    sockets: TaskTracker,
+    claims: Option<Claims>,
+    /// Counts sessions.
+    session: u64,
+    /// Counts starts.
+    started: u64,
+    held: BTreeMap<Shard, Held>,
+    sender: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedReceiver<Event>,
+    is_draining: bool,
+}
+
+impl Ownership {
+    pub(super) fn new(
+        parts: Rc<Parts>,
+        (url, node): (String, SocketAddr),
+        (claims, store): (Claims, Store),
+        shards: Shards,
+        sockets: TaskTracker,
+    ) -> Self {
+        // One event for each thing that was begun, of which there are a few for each shard.
+        let (sender, events) = mpsc::unbounded_channel();
+        Self {
+            parts,
+            url,
+            node,
+            store,
+            shards,
+            sockets,
+            claims: Some(claims),
+            session: 1,
+            started: 0,
+            held: BTreeMap::new(),
+            sender,
+            events,
+            is_draining: false,
+        }
+    }
+
+    /// Runs until it is asked to drain and has given everything back, or a live core cannot go on: then says why.
+    pub(super) async fn run(mut self, mut draining: watch::Receiver<bool>) -> Option<String> {
+        let mut tick = interval(LOOK_EVERY);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = tick.tick() => self.look().await,
+                Some(event) = self.events.recv() => {
+                    if let Some(why) = self.handle(event).await {
+                        return Some(why);
+                    }
+                }
+                _ = draining.changed(), if !self.is_draining => {
+                    self.is_draining = true;
+                    self.drain().await;
+                }
+            }
+            if self.is_draining && self.held.is_empty() {
+                return None;
+            }
+        }
+    }
+
+    async fn drain(&mut self) {
+        if let Some(claims) = &mut self.claims
+            && let Err(error) = claims.drain().await
+        {
+            tracing::debug!(%error, "the other nodes find out by themselves that this one ends");
+        }
+        let own: Vec<Shard> = self.held.keys().copied().collect();
+        own.into_iter().for_each(|shard| self.end(shard));
+    }
+
+    async fn look(&mut self) {
+        let Some(claims) = &mut self.claims else { return self.join_again().await };
+        let began = Instant::now();
+        match claims.look().await {
+            Ok(claimed) => {
+                self.shards.saw(&claimed.owners, self.node, began);
+                self.follow(claimed).await;
+            }
+            Err(error) => self.lose(&error),
+        }
+    }
+
+    /// The session is gone, and with it every lock.
+    fn lose(&mut self, error: &SqlError) {
+        tracing::warn!(%error, "this node's session with its shards is gone; it joins again");
+        self.claims = None;
+        self.session += 1;
+        let own: Vec<Shard> = self.held.keys().copied().collect();
+        own.into_iter().for_each(|shard| self.end(shard));
+    }
+
+    async fn join_again(&mut self) {
+        match join(&self.parts, &self.url, self.node, Some(&self.store.db)).await {
+            Ok(None) => tracing::debug!("not joined yet: the store is another's"),
+            Ok(Some((claims, _))) => {
+                tracing::info!("this node has joined again");
+                self.claims = Some(claims);
+                if self.is_draining {
+                    self.drain().await;
+                }
+            }
+            Err(error) => {
+                tracing::debug!(error = format!("{:#}", anyhow::Error::from(error)), "not joined yet");
+            }
+        }
+    }
+
+    /// Takes what falls to this node and is free, and gives back what falls to another.
+    async fn follow(&mut self, Claimed { nodes, owners }: Claimed) {
+        let targets = assign(&nodes);
+        for shard in Shard::all() {
+            let falls_to = targets.get(&shard).copied();
+            if falls_to == Some(self.node) && !self.is_draining {
+                if !owners.contains_key(&shard) && !self.held.contains_key(&shard) {
+                    self.take(shard).await;
+                }
+            } else if falls_to.is_some() && matches!(self.held.get(&shard), Some(Held::Serving(..))) {
+                tracing::info!(shard = shard.number(), "given back to another node");
+                self.end(shard);
+            }
+        }
+    }
+
+    async fn take(&mut self, shard: Shard) {
+        let Some(claims) = &mut self.claims else { return };
+        match claims.take(shard).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => return self.lose(&error),
+        }
+        self.held.insert(shard, Held::Starting);
+        let (parts, store) = (Rc::clone(&self.parts), self.store.clone());
+        let (sender, session) = (self.sender.clone(), self.session);
+        actix_rt::spawn(async move {
+            let started = ShardServer::open(&parts, &store.db, &store.durability, shard).await.map(Box::new);
+            sender.send(Event::Started(session, shard, started)).ok();
+        });
+    }
+
+    async fn handle(&mut self, event: Event) -> Option<String> {
+        match event {
+            Event::Started(session, shard, Ok(server)) => {
+                self.started += 1;
+                self.held.insert(shard, Held::Serving(self.started, server));
+                if session == self.session && !self.is_draining {
+                    self.serve(shard);
+                } else {
+                    self.end(shard);
+                }
+            }
+            Event::Started(_, shard, Err(error)) => {
+                let error = format!("{:#}", anyhow::Error::from(error));
+                tracing::error!(
+                    shard = shard.number(),
+                    error,
+                    "a shard cannot be taken over; it is tried again"
+                );
+                self.ended(shard).await;
+            }
+            Event::Ended(shard) => self.ended(shard).await,
+            Event::TakenOver(shard, start) => {
+                // A core that was stopped tells this too.
+                if matches!(self.held.get(&shard), Some(Held::Serving(of, _)) if *of == start) {
+                    self.end(shard);
+                }
+            }
+            Event::Broken(why) => return Some(why),
+        }
+        None
+    }
+
+    fn serve(&mut self, shard: Shard) {
+        let Some(Held::Serving(start, server)) = self.held.get_mut(&shard) else { return };
+        server.run();
+        let context = server.context.clone();
+        tracing::info!(shard = shard.number(), epoch = context.track.epoch(), "takes over");
+        match &server.first_start {
+            Some(FirstStart::Created) => {
+                tracing::info!("made the first superAdmin from adminEmail and adminPassword")
+            }
+            Some(FirstStart::Link(path)) => {
+                let url = context.settings.public_url();
+                println!("make the first superAdmin within 24 h at {url}{path}");
+            }
+            Some(FirstStart::SetUp) | None => {}
+        }
+        if let Err(error) = inputs::subscribe(&context, &server.missing, &self.sockets) {
+            tracing::error!(
+                error = format!("{:#}", anyhow::Error::from(error)),
+                "nobody reports by this broker"
+            );
+        }
+        actix_rt::spawn(watch_over((shard, *start), context.clone(), self.sender.clone()));
+        self.shards.serve(shard, context);
+    }
+
+    /// Begins to end a shard's service.
+    fn end(&mut self, shard: Shard) {
+        self.shards.leave(shard);
+        match self.held.insert(shard, Held::Ending) {
+            Some(Held::Serving(_, server)) => {
+                let sender = self.sender.clone();
+                actix_rt::spawn(async move {
+                    end_sockets(&server.context).await;
+                    if let Some(deliveries) = server.end().await {
+                        deliveries.close();
+                    }
+                    sender.send(Event::Ended(shard)).ok();
+                });
+            }
+            Some(Held::Starting) => {
+                // It ends once it has started.
+                self.held.insert(shard, Held::Starting);
+            }
+            Some(Held::Ending) => {}
+            None => {
+                self.held.remove(&shard);
+            }
+        }
+    }
+
+    /// A shard's service has ended; its lock goes back, if this session has it.
+    async fn ended(&mut self, shard: Shard) {
+        self.held.remove(&shard);
+        if let Some(claims) = &mut self.claims
+            && let Err(error) = claims.give_back(shard).await
+        {
+            self.lose(&error);
+        }
+    }
+}
+
+async fn watch_over((shard, start): (Shard, u64), context: Context, events: mpsc::UnboundedSender<Event>) {
+    let event = tokio::select! {
+        () = context.live.taken_over() => Event::TakenOver(shard, start),
+        why = context.live.broken() => Event::Broken(why),
+    };
+    events.send(event).ok();
+}
+
+/// Tells a shard's sockets to come back, and waits for them for a while.
+async fn end_sockets(context: &Context) {
+    context.sessions.end_all();
+    let until = Instant::now() + SOCKETS_WITHIN;
+    while context.sessions.counts() != Counts::default() && Instant::now() < until {
+        sleep(LOOK_FOR_SOCKETS_EVERY).await;
+    }
+}

@@ -1,0 +1,215 @@
+//! What serves the organizations of one track writer, from taking over to the end: the live core, the context of requests, the
+//! deliveries and the recurring work. A single server has one, of every organization; a node of a cluster has one for each shard.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_rt::task::JoinHandle;
+use tokio::time::timeout;
+use waypost_actors::live::{Live, LiveConfig, LiveParts};
+use waypost_actors::model::OrganizationId;
+use waypost_actors::ports::{LiveCache, TrackStore};
+
+use super::deliveries::Deliveries;
+use super::error::StartError;
+use super::inputs::missing_organizations;
+use super::upkeep::{
+    keep_key_uses, keep_keys, keep_log_small, keep_numbering, keep_partitions, keep_reports, keep_retention,
+};
+use crate::auth::FirstStart;
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::context::Context;
+use crate::mail::{Post, Transport};
+use crate::ops::tracker_reports::save;
+use crate::readiness::Readiness;
+use crate::store::cache::RedisCache;
+use crate::store::open::for_writer;
+use crate::store::shard::Shard;
+use crate::store::sql::{Db, Durability, Writer};
+use crate::store::track::Track;
+
+/// How long it waits for commits that are on their way, and for mail that is being sent.
+const FINISH_WITHIN: Duration = Duration::from_secs(2);
+/// How long it waits for states known only through the fix log to be stored. The next start replays what is left.
+const SAVE_WITHIN: Duration = Duration::from_millis(700);
+/// How long it waits for the writer's connection to close.
+const CLOSE_WITHIN: Duration = Duration::from_secs(1);
+/// A live core that failed to start has nothing to finish, so it stops within this time.
+const STOP_WITHIN: Duration = Duration::from_secs(1);
+
+/// What wraps the store of live data before the live core uses it.
+pub(super) type WrapStore = dyn Fn(Arc<Track>) -> Arc<dyn TrackStore>;
+
+/// What all shards of a process share.
+pub(super) struct Parts {
+    pub(super) settings: Settings,
+    pub(super) clock: Clock,
+    pub(super) mail: Option<Transport>,
+    pub(super) readiness: Readiness,
+    pub(super) store: Box<WrapStore>,
+}
+
+/// What serves the organizations of one track writer.
+pub(super) struct ShardServer {
+    pub(super) context: Context,
+    /// The outcome of the first start, where what is of no organization is served.
+    pub(super) first_start: Option<FirstStart>,
+    /// Organizations that the settings name and that are not served here.
+    pub(super) missing: Vec<OrganizationId>,
+    writer: Writer,
+    running: Option<Running>,
+}
+
+/// What runs beside requests.
+struct Running {
+    upkeep: Vec<JoinHandle<()>>,
+    deliveries: Deliveries,
+    post: JoinHandle<()>,
+}
+
+impl ShardServer {
+    /// Takes over a shard's live tables and starts its live core; nothing recurs yet.
+    pub(super) async fn open(
+        parts: &Parts,
+        db: &Db,
+        durability: &Durability,
+        shard: Shard,
+    ) -> Result<Self, StartError> {
+        let writer = for_writer(db, &parts.settings.store())?;
+        let track = Track::take_over_shard(db.clone(), writer.clone(), shard).await?;
+        let track = Arc::new(track.with_clock(parts.clock.clone()).with_durability(durability.clone()));
+        let live = LiveParts {
+            config: live_config(&parts.settings),
+            store: (parts.store)(Arc::clone(&track)),
+            cache: cache(&parts.settings)?,
+            clock: parts.clock.shared(),
+        };
+        let live = Live::start(live).await?;
+        match share(parts, &live, track).await {
+            Ok((context, first_start, missing)) => {
+                Ok(Self { context, first_start, missing, writer, running: None })
+            }
+            Err(error) => {
+                live.stop_within(STOP_WITHIN).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Begins with what recurs and what is sent by itself.
+    pub(super) fn run(&mut self) {
+        let context = &self.context;
+        let mut upkeep = vec![
+            actix_rt::spawn(keep_retention(context.clone())),
+            actix_rt::spawn(keep_keys(context.clone())),
+            actix_rt::spawn(keep_key_uses(context.clone())),
+            actix_rt::spawn(keep_log_small(context.db.clone())),
+            actix_rt::spawn(keep_reports(context.clone())),
+        ];
+        if context.db.shard() != Shard::WHOLE {
+            upkeep.push(actix_rt::spawn(keep_numbering(context.clone())));
+        }
+        // One writes the letters to a recipient, or two would not count each other's.
+        let sends = context.db.shard().holds_platform();
+        if sends {
+            upkeep.push(actix_rt::spawn(keep_partitions(context.clone())));
+        }
+        let post = Arc::clone(&context.mail);
+        let post = actix_rt::spawn(async move {
+            if sends {
+                post.run().await;
+            }
+        });
+        let deliveries = Deliveries::start(context.clone(), self.missing.clone());
+        self.running = Some(Running { upkeep, deliveries, post });
+    }
+
+    /// Ends once nobody asks it any more: commits and acknowledges what is on its way and stores what it knows, in some seconds,
+    /// even if the store hangs. The thread of the deliveries that it leaves is to be closed.
+    pub(super) async fn end(self) -> Option<Deliveries> {
+        let context = &self.context;
+        context.mail.stop();
+        let (post, mut deliveries) = match self.running {
+            Some(Running { upkeep, deliveries, post }) => {
+                upkeep.iter().for_each(JoinHandle::abort);
+                (Some(post), Some(deliveries))
+            }
+            None => (None, None),
+        };
+        let posted = async {
+            match post {
+                Some(post) => timeout(FINISH_WITHIN, post).await.is_ok(),
+                None => true,
+            }
+        };
+        let delivered = async {
+            match &mut deliveries {
+                Some(deliveries) => deliveries.end(FINISH_WITHIN).await,
+                None => true,
+            }
+        };
+        let (is_posted, all_told, uses, is_delivered) = tokio::join!(
+            posted,
+            context.live.stop_within(FINISH_WITHIN),
+            timeout(FINISH_WITHIN, context.auth.store_key_uses()),
+            delivered
+        );
+        if !matches!(uses, Ok(Ok(()))) {
+            tracing::info!("when keys were last used is not stored for the last minute");
+        }
+        if !is_delivered {
+            tracing::info!(
+                "how far webhooks got is not stored for the last second; the next start delivers that again"
+            );
+        }
+        if !is_posted {
+            // A delivery under way may still end; the rest goes out after the next start.
+            tracing::warn!("a mail is still under way; it will be tried again after the next start");
+        }
+        if !all_told {
+            tracing::warn!("the store is stuck: what was on its way is not acknowledged, and comes again");
+        } else if !matches!(timeout(SAVE_WITHIN, context.track.save_states()).await, Ok(Ok(()))) {
+            tracing::info!("not all states are stored; the next start finds them in the fix log");
+        }
+        if !matches!(timeout(SAVE_WITHIN, save(context, true)).await, Ok(Ok(()))) {
+            tracing::info!("the newest contacts of trackers are not stored");
+        }
+        if timeout(CLOSE_WITHIN, self.writer.close()).await.is_err() {
+            tracing::warn!("the writer's connection to the store could not be closed in time");
+        }
+        deliveries
+    }
+}
+
+/// Builds the context of requests.
+async fn share(
+    parts: &Parts,
+    live: &Live,
+    track: Arc<Track>,
+) -> Result<(Context, Option<FirstStart>, Vec<OrganizationId>), StartError> {
+    let (db, clock, settings) = (track.db().clone(), parts.clock.clone(), parts.settings.clone());
+    let mail = Post::new(db.clone(), clock.clone(), &settings, parts.mail.clone())?;
+    let holds_platform = db.shard().holds_platform();
+    let readiness = parts.readiness.clone();
+    let context = Context::start(db, live.clone(), track, clock, settings, mail, readiness).await?;
+    let missing = missing_organizations(&context).await?;
+    let first_start = match holds_platform {
+        true => Some(context.auth.first_start(&context.settings).await?),
+        false => None,
+    };
+    Ok((context, first_start, missing))
+}
+
+fn live_config(settings: &Settings) -> LiveConfig {
+    LiveConfig {
+        batch_window: settings.batch_interval,
+        commit_timeout: settings.commit_timeout,
+        ..LiveConfig::default()
+    }
+}
+
+fn cache(settings: &Settings) -> Result<Option<Arc<dyn LiveCache>>, StartError> {
+    let Some(url) = &settings.redis_url else { return Ok(None) };
+    Ok(Some(Arc::new(RedisCache::open(url.reveal())?)))
+}

@@ -1,0 +1,201 @@
+//! The outermost layer of a node's applications: a request of an organization that is served here gets its shard's context, any
+//! other is handed on to the owner.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{Extensions, ServiceRequest, ServiceResponse};
+use actix_web::middleware::Next;
+use actix_web::web::Data;
+use actix_web::{Error, HttpResponse};
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::from_node;
+use super::relay::Relay;
+use super::shards::{Place, Shards};
+use super::whose::{Finder, Whose};
+use crate::http::code::Code;
+use crate::http::health;
+use crate::http::problem::Problem;
+use crate::readiness::Readiness;
+use crate::store::shard::Shard;
+
+/// How long a request waits for a shard that is changing its owner.
+const OWNER_WITHIN: Duration = Duration::from_secs(5);
+/// Pause between two looks for the owner.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What the routers of all threads share.
+#[derive(Clone)]
+pub struct RouterParts {
+    /// Where the shards are.
+    pub shards: Shards,
+    /// Finds whose a request is.
+    pub finder: Arc<Finder>,
+    /// Whether the node can do its work.
+    pub readiness: Readiness,
+    /// Where other nodes reach this one.
+    pub node: SocketAddr,
+    /// Ends what is handed on when the node stops.
+    pub stopping: CancellationToken,
+}
+
+/// Hands requests to where their organizations are; one for each thread.
+pub struct Router {
+    parts: RouterParts,
+    relay: Relay,
+    /// What requests of the shards served here find.
+    contexts: RefCell<HashMap<Shard, (u64, Rc<Extensions>)>>,
+}
+
+impl RouterParts {
+    /// The router of the calling thread.
+    #[must_use]
+    pub fn router(&self) -> Rc<Router> {
+        let relay = Relay::new(self.stopping.clone());
+        Rc::new(Router { parts: self.clone(), relay, contexts: RefCell::default() })
+    }
+}
+
+/// Where a request goes.
+enum Way {
+    Here(Rc<Extensions>),
+    To(SocketAddr),
+}
+
+impl Router {
+    /// Where a shard's requests go; waits for an owner for a while.
+    async fn way(&self, shard: Shard) -> Option<Way> {
+        let until = Instant::now() + OWNER_WITHIN;
+        loop {
+            match self.parts.shards.place(shard) {
+                Place::Here(time) => {
+                    // None: it was left just now.
+                    if let Some(found) = self.found(shard, time) {
+                        return Some(Way::Here(found));
+                    }
+                }
+                Place::At(owner) => return Some(Way::To(owner)),
+                Place::Unknown if Instant::now() < until => sleep(LOOK_EVERY).await,
+                Place::Unknown => return None,
+            }
+        }
+    }
+
+    /// What requests find of a shard, on this thread.
+    fn found(&self, shard: Shard, time: u64) -> Option<Rc<Extensions>> {
+        let mut contexts = self.contexts.borrow_mut();
+        if let Some((known, found)) = contexts.get(&shard)
+            && *known == time
+        {
+            return Some(Rc::clone(found));
+        }
+        // Those that are not served here any more go with it.
+        contexts.retain(|shard, (known, _)| matches!(self.parts.shards.place(*shard), Place::Here(time) if time == *known));
+        let context = self.parts.shards.context(shard)?;
+        // The vehicles of this thread's connections live on it.
+        context.live.lend_thread();
+        let mut found = Extensions::new();
+        found.insert(Data::new(context));
+        let found = Rc::new(found);
+        contexts.insert(shard, (time, Rc::clone(&found)));
+        Some(found)
+    }
+
+    /// A shard for what every node answers alike: one that is served here, if there is one.
+    fn any_shard(&self) -> Shard {
+        let is_here = |shard: &Shard| matches!(self.parts.shards.place(*shard), Place::Here(_));
+        Shard::all().find(is_here).unwrap_or(Shard::FIRST)
+    }
+
+    /// Accepts a socket whose first message says whose it is, and joins it to the owner, which may be this node.
+    fn socket_by_ticket(&self, request: ServiceRequest) -> ServiceResponse<BoxBody> {
+        let (shards, node) = (self.parts.shards.clone(), self.parts.node);
+        self.relay.socket_by_ticket(request, move |whose| match shards.place(whose.shard()) {
+            Place::Here(_) => Some(node),
+            Place::At(owner) => Some(owner),
+            Place::Unknown => None,
+        })
+    }
+
+    /// Why this node cannot do its work, if it cannot.
+    fn trouble(&self) -> Option<String> {
+        self.parts.readiness.trouble().or_else(|| self.parts.shards.trouble())
+    }
+}
+
+/// Gives a request its context, or hands it on.
+pub async fn to_owner(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let Some(router) = request.app_data::<Rc<Router>>().cloned() else {
+        return Err(Problem::new(Code::Internal).into());
+    };
+    if let Some(answer) = of_node(&router, request.path()) {
+        return Ok(request.into_response(answer));
+    }
+    if from_node::is_from_node(&request) {
+        let way = match from_node::told_shard(&request) {
+            Some(shard) => router.way(shard).await,
+            None => None,
+        };
+        // It is not handed on again.
+        return match way {
+            Some(Way::Here(found)) => serve(request, next, found).await,
+            Some(Way::To(_)) | None => Ok(refused(request, &changing())),
+        };
+    }
+    let whose = match router.parts.finder.organization_of(&mut request).await {
+        Ok(Whose::FirstMessage) => return Ok(router.socket_by_ticket(request)),
+        Ok(whose) => whose,
+        Err(problem) => return Ok(refused(request, &problem)),
+    };
+    let shard = match whose {
+        Whose::Here => router.any_shard(),
+        whose => whose.shard(),
+    };
+    match router.way(shard).await {
+        Some(Way::Here(found)) => serve(request, next, found).await,
+        Some(Way::To(owner)) => {
+            from_node::tell_shard(request.headers_mut(), shard);
+            Ok(router.relay.hand_on(request, whose, owner).await)
+        }
+        None => Ok(refused(request, &changing())),
+    }
+}
+
+/// Lets the application answer, with what it finds of the shard.
+async fn serve(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+    found: Rc<Extensions>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    request.add_data_container(found);
+    next.call(request).await.map(ServiceResponse::map_into_boxed_body)
+}
+
+/// The answer to a question about the node itself.
+fn of_node(router: &Router, path: &str) -> Option<HttpResponse> {
+    let answer = match path {
+        "/healthz" => health::ready(None),
+        "/readyz" => health::ready(router.trouble()),
+        _ => return None,
+    };
+    Some(answer.unwrap_or_else(|problem| problem.answer(path, "")))
+}
+
+fn changing() -> Problem {
+    Problem::new(Code::Unavailable).detail("the server of this organization is changing").retry_after(1)
+}
+
+fn refused(request: ServiceRequest, problem: &Problem) -> ServiceResponse<BoxBody> {
+    let answer = crate::http::edge::refused(&request, problem);
+    request.into_response(answer)
+}

@@ -1,0 +1,116 @@
+//! Where each shard is, as far as this node may still believe it.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::RwLock;
+
+use crate::context::Context;
+use crate::store::shard::Shard;
+
+/// What was seen is believed for so long, counted from before it was asked: shorter than PostgreSQL leaves a silent node its
+/// locks. So a node that was paused does not answer for a shard that another has taken meanwhile.
+pub const BELIEVED_FOR: Duration = Duration::from_secs(2);
+
+/// Where a shard is.
+pub enum Place {
+    /// On this node: which of the shard's times here it is.
+    Here(u64),
+    /// On the node at this address.
+    At(SocketAddr),
+    /// Nobody has it yet, or this node cannot tell.
+    Unknown,
+}
+
+/// Where all shards are; cheap to clone.
+#[derive(Clone, Default)]
+pub struct Shards(Arc<RwLock<State>>);
+
+#[derive(Default)]
+struct State {
+    believed_until: Option<Instant>,
+    /// Those of other nodes.
+    elsewhere: BTreeMap<Shard, SocketAddr>,
+    here: BTreeMap<Shard, (u64, Context)>,
+    served: u64,
+}
+
+impl Shards {
+    /// Notes the owners as they were seen at an instant; `node` is this one.
+    pub fn saw(&self, owners: &BTreeMap<Shard, SocketAddr>, node: SocketAddr, at: Instant) {
+        let mut state = self.0.write();
+        state.elsewhere = owners
+            .iter()
+            .filter(|(_, owner)| **owner != node)
+            .map(|(shard, owner)| (*shard, *owner))
+            .collect();
+        state.believed_until = Some(at + BELIEVED_FOR);
+    }
+
+    /// Serves a shard from now on.
+    pub fn serve(&self, shard: Shard, context: Context) {
+        let mut state = self.0.write();
+        state.served += 1;
+        let time = state.served;
+        state.here.insert(shard, (time, context));
+    }
+
+    /// Serves a shard no longer.
+    pub fn leave(&self, shard: Shard) {
+        self.0.write().here.remove(&shard);
+    }
+
+    /// Where a shard is now.
+    #[must_use]
+    pub fn place(&self, shard: Shard) -> Place {
+        let state = self.0.read();
+        if state.believed_until.is_none_or(|until| Instant::now() >= until) {
+            return Place::Unknown;
+        }
+        match (state.here.get(&shard), state.elsewhere.get(&shard)) {
+            (Some((time, _)), _) => Place::Here(*time),
+            (None, Some(owner)) => Place::At(*owner),
+            (None, None) => Place::Unknown,
+        }
+    }
+
+    /// What requests of a shard find, while it is served here.
+    #[must_use]
+    pub fn context(&self, shard: Shard) -> Option<Context> {
+        self.0.read().here.get(&shard).map(|(_, context)| context.clone())
+    }
+
+    /// The contexts of the shards that are served here.
+    #[must_use]
+    pub fn served(&self) -> Vec<(Shard, Context)> {
+        self.0.read().here.iter().map(|(shard, (_, context))| (*shard, context.clone())).collect()
+    }
+
+    /// How often this node began to serve a shard.
+    #[must_use]
+    pub fn takeovers(&self) -> u64 {
+        self.0.read().served
+    }
+
+    /// Why requests cannot go where they belong, if they cannot.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        match self.counts() {
+            (_, _, 0) => None,
+            (_, _, unknown) => Some(format!("{unknown} shards have no owner now")),
+        }
+    }
+
+    /// How many shards are on this node, on others, and nowhere.
+    #[must_use]
+    pub fn counts(&self) -> (usize, usize, usize) {
+        let places = Shard::all().map(|shard| self.place(shard));
+        places.fold((0, 0, 0), |(here, elsewhere, unknown), place| match place {
+            Place::Here(_) => (here + 1, elsewhere, unknown),
+            Place::At(_) => (here, elsewhere + 1, unknown),
+            Place::Unknown => (here, elsewhere, unknown + 1),
+        })
+    }
+}
