@@ -31,6 +31,8 @@ const MOST_KNOWN: usize = 100_000;
 const LOOKUPS_AT_ONCE: usize = 8;
 /// Bytes of an operator's body that are looked at.
 const BODY_BYTES: usize = 64 * 1024;
+/// Characters of an id.
+const UUID_CHARS: usize = 36;
 /// Bytes of a body with a refresh token that are looked at.
 const REFRESH_BYTES: usize = 4 * 1024;
 /// A body has this long to come, to be looked at.
@@ -128,7 +130,8 @@ impl Finder {
         if let Some(holder) = named_holder(request.request()) {
             return Ok(self.find(Key::Holder(holder)).await?.flatten());
         }
-        Ok(peek::<Named>(request, BODY_BYTES).await.map(|body| OrganizationId(body.organization_id)))
+        let begins = begins(request, BODY_BYTES).await;
+        Ok(begins.and_then(|(text, is_whole)| named_in(&text, is_whole)).map(OrganizationId))
     }
 
     /// What is known, or stored. What has an organization never gets another one, so it is known from then on. What has none may
@@ -157,8 +160,29 @@ impl Finder {
     }
 }
 
+/// The organization that a body names. Of a long one, of which this is the beginning, the first that is there: if that is not what
+/// it means, the node that it goes to does not have what it means, and refuses it.
+fn named_in(text: &[u8], is_whole: bool) -> Option<Uuid> {
+    if is_whole {
+        return serde_json::from_slice::<Named>(text).ok().map(|body| body.organization_id);
+    }
+    let name = b"\"organizationId\"";
+    let id_behind = |at: usize| {
+        let behind = text[at..].strip_prefix(name)?.trim_ascii_start().strip_prefix(b":")?;
+        let id = behind.trim_ascii_start().strip_prefix(b"\"")?;
+        Uuid::try_parse_ascii(id.get(..UUID_CHARS)?).ok()
+    };
+    (0..text.len()).find_map(id_behind)
+}
+
 /// Reads a small JSON body, and puts back what came of it.
 async fn peek<T: DeserializeOwned>(request: &mut ServiceRequest, most: usize) -> Option<T> {
+    let (text, is_whole) = begins(request, most).await?;
+    is_whole.then(|| serde_json::from_slice(&text).ok())?
+}
+
+/// How an uncompressed body begins, and whether that is all of it; it is as it was afterwards.
+async fn begins(request: &mut ServiceRequest, most: usize) -> Option<(BytesMut, bool)> {
     let has_body = request.headers().contains_key(header::CONTENT_LENGTH)
         || request.headers().contains_key(header::TRANSFER_ENCODING);
     if !has_body || request.headers().contains_key(header::CONTENT_ENCODING) {
@@ -167,9 +191,9 @@ async fn peek<T: DeserializeOwned>(request: &mut ServiceRequest, most: usize) ->
     let mut payload = request.take_payload();
     let mut pieces = Vec::new();
     let is_whole = timeout(BODY_WITHIN, take_some(&mut payload, &mut pieces, most)).await;
-    let whole = (is_whole == Ok(true)).then(|| gathered(&pieces));
+    let text = gathered(&pieces);
     request.set_payload(put_back(pieces, payload));
-    serde_json::from_slice(&whole?).ok()
+    Some((text, is_whole == Ok(true)))
 }
 
 type Pieces = Vec<Result<Bytes, actix_web::error::PayloadError>>;
@@ -207,6 +231,20 @@ mod tests {
     use actix_web::test::TestRequest;
 
     use super::*;
+
+    #[test]
+    fn of_a_long_body_the_beginning_says_whose_it_is() {
+        let id = Uuid::from_u128(7);
+        let text = format!(r#"{{"name": "organizationId", "organizationId" : "{id}", "shape": [[1"#);
+        assert_eq!(named_in(text.as_bytes(), false), Some(id));
+        for cut in 0..text.find("shape").unwrap() - 5 {
+            assert_eq!(named_in(&text.as_bytes()[..cut], false), None, "{cut}");
+        }
+        let whole =
+            format!(r#"{{"shape": {{"organizationId": "{}"}}, "organizationId": "{id}"}}"#, Uuid::nil());
+        assert_eq!(named_in(whole.as_bytes(), true), Some(id));
+        assert_eq!(named_in(b"not JSON", true), None);
+    }
 
     async fn body(request: &mut ServiceRequest) -> Vec<u8> {
         let pieces: Vec<Bytes> = request.take_payload().map(Result::unwrap).collect().await;

@@ -241,7 +241,8 @@ async fn session(
     changed: &Notify,
     cut: Option<Duration>,
 ) -> Result<(), End> {
-    let mut socket = socket::open(socket::feed(api.server(), &api.token()), HANDSHAKE_WITHIN).await?;
+    let feed = socket::feed_of(api.server(), &api.token(), &plan.organization_id);
+    let mut socket = socket::open(feed, HANDSHAKE_WITHIN).await?;
     let mut subscribe = json!({
         "type": "subscribe",
         "id": SUBSCRIPTION,
