@@ -68,13 +68,15 @@ async fn stored(tx: &mut Tx, records: &[Record]) -> Result<HashSet<Uuid>> {
     Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
-/// What the newest record of each vehicle's connection says, and when it had been heard then. Each vehicle is one look-up in
+/// What the newest record of the connection of each of the shard's vehicles says, and when it had been heard then. Each vehicle is one look-up in
 /// the index.
 pub(super) async fn newest(db: &Db) -> Result<HashMap<VehicleId, (Connection, Timestamp)>> {
     let condition = " where e.id in (select (select r.id from records r where r.vehicle_id = o.id \
         and r.kind in ('online', 'stale', 'offline') order by r.sequence desc limit 1) from vehicle o \
-        where o.deleted_at is null)";
-    let rows: Vec<RecordRow> = db.read().sql(SELECT_RECORDS).push(condition).all_beside().await?;
+        where o.deleted_at is null";
+    let stmt = db.read().sql(SELECT_RECORDS).push(condition);
+    let stmt = stmt.and_of_shard(db.shard(), "o.organization_id").push(")");
+    let rows: Vec<RecordRow> = stmt.all_beside().await?;
     let mut newest = HashMap::with_capacity(rows.len());
     for row in rows {
         let record = Record::try_from(row)?;
