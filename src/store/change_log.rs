@@ -133,14 +133,8 @@ pub async fn read(
     from: i64,
     limit: i64,
 ) -> Result<Vec<Change>> {
-    let stmt = on.sql("select ").push(COLUMNS).push(" from change where shard = 0 and sequence >= ");
-    let stmt = stmt.push_bind(from);
-    let stmt = match audience {
-        Audience::Organization(organization) => {
-            stmt.push(" and organization_id = ").push_bind(organization.0)
-        }
-        Audience::Everyone => stmt.push(" and sequence < ").push_bind(shard.numbers_until(from)),
-    };
+    let stmt = on.sql("select ").push(COLUMNS).push(" from change where shard = 0");
+    let stmt = stmt.and_from_number((shard, audience), ("organization_id", "sequence"), from);
     let rows: Vec<Row> = stmt.push(" order by sequence limit ").push_bind(limit).all().await?;
     Ok(rows.into_iter().map(Change::from).collect())
 }

@@ -1,4 +1,6 @@
-//! The condition by which a statement is about the organizations of one shard.
+//! The conditions by which a statement is about the organizations of one shard, or about an audience of its log.
+
+use waypost_actors::watch::Audience;
 
 use super::shard::Shard;
 use super::sql::Stmt;
@@ -21,6 +23,22 @@ impl Stmt<'_> {
             return self.and_of_shard(shard, organization);
         }
         self.push(" and (").push(organization).push(" is null or ").in_shard(shard, organization).push(")")
+    }
+
+    /// Adds the condition that entries of the log have numbers of `from` or more and are of an audience: for everyone, those of
+    /// the shard's range of numbers. The columns are those of the organization and of the number.
+    #[must_use]
+    pub(in crate::store) fn and_from_number(
+        self,
+        (shard, audience): (Shard, Audience),
+        (organization, sequence): (&'static str, &'static str),
+        from: i64,
+    ) -> Self {
+        let stmt = self.push(" and ").push(sequence).push(" >= ").push_bind(from).push(" and ");
+        match audience {
+            Audience::Organization(of) => stmt.push(organization).push(" = ").push_bind(of.0),
+            Audience::Everyone => stmt.push(sequence).push(" < ").push_bind(shard.numbers_until(from)),
+        }
     }
 
     fn in_shard(self, shard: Shard, organization: &'static str) -> Self {

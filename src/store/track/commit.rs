@@ -58,7 +58,7 @@ impl Track {
         memory: &mut Memory,
         writes: &[VehicleWrite],
     ) -> Result<Option<Vec<Committed>>> {
-        let mut tx = self.writer.begin(self.shard).await?;
+        let mut tx = self.writer.begin(self.db.shard()).await?;
         match self.write(&mut tx, memory, writes).await {
             Ok(Some(Written { committed, number, plan, log_from })) => {
                 memory.doubt = Some((number, plan));
@@ -152,13 +152,13 @@ impl Track {
             returning next_sequence - $1 as first, log_number as number, \
             exists (select 1 from assignment) as anybody_drove, \
             (select min(dirty_from) from vehicle_state where dirty_from is not null) is not null as anybody_is_dirty";
-        tx.on().sql(take).bind(count).bind(self.epoch).bind(self.shard.writer()).optional().await
+        tx.on().sql(take).bind(count).bind(self.epoch).bind(self.db.shard().writer()).optional().await
     }
 
     /// There were more new records than there should have been, by a correction, or fewer.
     async fn put_next_number(&self, tx: &mut Tx, next: i64) -> Result<()> {
         let put = "update writer set next_sequence = $1 where name = $2";
-        tx.on().sql(put).bind(next).bind(self.shard.writer()).run().await?;
+        tx.on().sql(put).bind(next).bind(self.db.shard().writer()).run().await?;
         Ok(())
     }
 }

@@ -34,7 +34,7 @@ impl Track {
             return tx.commit().await.map(|()| Some((Vec::new(), true)));
         }
         let select = "select id, vehicle_id, driven_from, driven_to, changed_at from change where driven_from is not null";
-        let stmt = tx.on().sql(select).and_of_shard(self.shard, "organization_id");
+        let stmt = tx.on().sql(select).and_of_shard(self.db.shard(), "organization_id");
         let waiting: Vec<Waiting> = stmt.push(" order by id limit 2").all().await?;
         let Some((change, vehicle, Time(from), Time(end), Time(changed_at))) = waiting.first().copied()
         else {

@@ -52,7 +52,6 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 pub struct Track {
     db: Db,
     writer: Writer,
-    shard: Shard,
     epoch: i64,
     durability: Durability,
     memory: Mutex<Memory>,
@@ -98,16 +97,7 @@ impl Track {
         let tails = Arc::<Tails>::default();
         let memory = Mutex::new(Memory::new(Arc::clone(&tails)));
         let durability = Durability::default();
-        Ok(Self {
-            db,
-            writer: writer.into(),
-            shard,
-            epoch,
-            durability,
-            memory,
-            tails,
-            clock: Clock::system(),
-        })
+        Ok(Self { db, writer: writer.into(), epoch, durability, memory, tails, clock: Clock::system() })
     }
 
     /// By another clock than the machine's.
@@ -158,7 +148,7 @@ impl Track {
     /// Begins a transaction that excludes concurrent commits; `None` if another server is the writer now.
     pub(super) async fn hold_commits(&self) -> Result<Option<Held<'_>>> {
         let mut memory = self.memory.lock().await;
-        let mut tx = self.writer.begin(self.shard).await?;
+        let mut tx = self.writer.begin(self.db.shard()).await?;
         let Some(Numbers { log_number, .. }) = self.is_writer(&mut tx).await? else {
             return tx.rollback().await.map(|()| None);
         };
@@ -171,13 +161,13 @@ impl Track {
     async fn is_writer(&self, tx: &mut Tx) -> Result<Option<Numbers>> {
         let touch = "update writer set epoch = epoch where name = $1 and epoch = $2 \
             returning next_sequence, log_number";
-        tx.on().sql(touch).bind(self.shard.writer()).bind(self.epoch).optional().await
+        tx.on().sql(touch).bind(self.db.shard().writer()).bind(self.epoch).optional().await
     }
 
     /// Over the writer's own connection: those of the pool may have gone silent with the one that failed.
     async fn read_back(&self, vehicles: &[VehicleId], sequence: i64) -> Result<Option<Reread>> {
         let memory = &mut *self.memory.lock().await;
-        let mut tx = self.writer.begin(self.shard).await?;
+        let mut tx = self.writer.begin(self.db.shard()).await?;
         let Some(Numbers { next_sequence, log_number }) = self.is_writer(&mut tx).await? else {
             return Ok(None);
         };
@@ -202,8 +192,9 @@ impl Track {
             }));
         }
         let limit = (next_sequence - sequence).max(0);
-        reread.records = read_records(tx.on(), self.shard, Audience::Everyone, sequence, limit).await?;
-        reread.changes = change_log::read(tx.on(), self.shard, Audience::Everyone, sequence, limit).await?;
+        reread.records = read_records(tx.on(), self.db.shard(), Audience::Everyone, sequence, limit).await?;
+        reread.changes =
+            change_log::read(tx.on(), self.db.shard(), Audience::Everyone, sequence, limit).await?;
         tx.commit().await?;
         Ok(Some(reread))
     }
@@ -228,14 +219,8 @@ async fn read_records(
     from: i64,
     limit: i64,
 ) -> Result<Vec<Record>> {
-    let stmt = on.sql(SELECT_RECORDS).push(" where e.shard = 0 and e.sequence >= ");
-    let stmt = stmt.push_bind(from);
-    let stmt = match audience {
-        Audience::Organization(organization) => {
-            stmt.push(" and e.organization_id = ").push_bind(organization.0)
-        }
-        Audience::Everyone => stmt.push(" and e.sequence < ").push_bind(shard.numbers_until(from)),
-    };
+    let stmt = on.sql(SELECT_RECORDS).push(" where e.shard = 0");
+    let stmt = stmt.and_from_number((shard, audience), ("e.organization_id", "e.sequence"), from);
     let rows: Vec<RecordRow> = stmt.push(" order by e.sequence limit ").push_bind(limit).all().await?;
     rows.into_iter().map(Record::try_from).collect()
 }
@@ -355,7 +340,7 @@ impl RecordLog for Track {
         sequence: i64,
         limit: i64,
     ) -> BoxFuture<'_, std::result::Result<Vec<Record>, StoreError>> {
-        Box::pin(asked(read_records(self.db.read(), self.shard, audience, sequence, limit)))
+        Box::pin(asked(read_records(self.db.read(), self.db.shard(), audience, sequence, limit)))
     }
 
     fn changes_from(
@@ -364,6 +349,6 @@ impl RecordLog for Track {
         sequence: i64,
         limit: i64,
     ) -> BoxFuture<'_, std::result::Result<Vec<Change>, StoreError>> {
-        Box::pin(asked(change_log::read(self.db.read(), self.shard, audience, sequence, limit)))
+        Box::pin(asked(change_log::read(self.db.read(), self.db.shard(), audience, sequence, limit)))
     }
 }

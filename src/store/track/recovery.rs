@@ -73,7 +73,7 @@ impl Track {
     /// Reads all that the live core starts from.
     pub(in crate::store) async fn read_seeds(&self) -> Result<Seeds> {
         let Stored { mut vehicles, fences } = self.read_stored(&mut *self.memory.lock().await).await?;
-        let mut tx = self.writer.begin(self.shard).await?;
+        let mut tx = self.writer.begin(self.db.shard()).await?;
         let Numbers { next_sequence, .. } = self.is_writer(&mut tx).await?.ok_or(sqlx::Error::RowNotFound)?;
         tx.commit().await?;
         let silences = organization::silences(&self.db, None).await?;
