@@ -14,7 +14,7 @@ mod tune;
 mod upkeep;
 
 use std::future::pending;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use actix_web::dev::{Server, ServerHandle};
@@ -29,7 +29,7 @@ use self::listeners::{Admin, RetryListener, serve};
 pub use self::node::Node;
 use self::shard_server::{Parts, ShardServer};
 use self::start::Started;
-use self::tune::tune;
+use self::tune::bind;
 use crate::auth::FirstStart;
 use crate::clock::Clock;
 use crate::config::Settings;
@@ -87,10 +87,7 @@ impl Application {
         store: impl Fn(Arc<Track>) -> Arc<dyn TrackStore> + 'static,
     ) -> Result<Self, StartError> {
         let wanted = settings.listen;
-        let told = |error| StartError::Listen(wanted, error);
-        let listener = TcpListener::bind(wanted).map_err(told)?;
-        tune(&listener);
-        let address = listener.local_addr().map_err(told)?;
+        let (listener, address) = bind(wanted)?;
         settings.listen = address;
 
         let devices = devices::bind(&settings.device_listeners)?;

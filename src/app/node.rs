@@ -1,6 +1,6 @@
 //! A node of a cluster: a server that serves some shards of a database and hands requests for the others on to their owners.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::error::StartError;
 use super::listeners::{Admin, RetryListener, serve_cluster};
 use super::ownership::{Ownership, Store, join};
 use super::shard_server::Parts;
-use super::tune::tune;
+use super::tune::bind;
 use crate::clock::Clock;
 use crate::cluster::router::RouterParts;
 use crate::cluster::shards::Shards;
@@ -54,7 +54,6 @@ pub struct Node {
     /// Ends what is handed on.
     stopping: CancellationToken,
     admin: Option<Admin>,
-    readiness: Readiness,
 }
 
 impl Node {
@@ -120,14 +119,13 @@ impl Node {
             sockets,
             stopping,
             admin,
-            readiness,
         })
     }
 
     /// Serves until `asked` completes or a live core cannot go on. Then gives its shards back while it still hands requests on,
     /// ends its sockets and closes the store.
     pub async fn run(self, asked: impl Future<Output = ()>) -> Result<Ended, StartError> {
-        let (handle, sockets, readiness) = (self.server.handle(), self.sockets, self.readiness);
+        let (handle, sockets, readiness) = (self.server.handle(), self.sockets, self.parts.readiness.clone());
         let ownership = Ownership::new(
             Rc::clone(&self.parts),
             (self.url, self.node_address),
@@ -175,14 +173,6 @@ impl Node {
         }
         Ok(ended)
     }
-}
-
-fn bind(wanted: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
-    let told = |error| StartError::Listen(wanted, error);
-    let listener = TcpListener::bind(wanted).map_err(told)?;
-    tune(&listener);
-    let address = listener.local_addr().map_err(told)?;
-    Ok((listener, address))
 }
 
 async fn joined(parts: &Parts, url: &str, node: SocketAddr) -> Result<(Claims, Store, Probe), StartError> {

@@ -178,6 +178,10 @@ impl Ownership {
         {
             tracing::debug!(%error, "the other nodes find out by themselves that this one ends");
         }
+        self.end_all();
+    }
+
+    fn end_all(&mut self) {
         let own: Vec<Shard> = self.held.keys().copied().collect();
         own.into_iter().for_each(|shard| self.end(shard));
     }
@@ -199,8 +203,7 @@ impl Ownership {
         tracing::warn!(%error, "this node's session with its shards is gone; it joins again");
         self.claims = None;
         self.session += 1;
-        let own: Vec<Shard> = self.held.keys().copied().collect();
-        own.into_iter().for_each(|shard| self.end(shard));
+        self.end_all();
     }
 
     async fn join_again(&mut self) {
@@ -308,29 +311,21 @@ impl Ownership {
         self.shards.serve(shard, context);
     }
 
-    /// Begins to end a shard's service.
+    /// Begins to end a shard's service; one that starts ends once it has started.
     fn end(&mut self, shard: Shard) {
+        let Some(held) = self.held.get_mut(&shard).filter(|held| matches!(held, Held::Serving(..))) else {
+            return;
+        };
+        let Held::Serving(_, server) = std::mem::replace(held, Held::Ending) else { return };
         self.shards.leave(shard);
-        match self.held.insert(shard, Held::Ending) {
-            Some(Held::Serving(_, server)) => {
-                let sender = self.sender.clone();
-                actix_rt::spawn(async move {
-                    end_sockets(&server.context).await;
-                    if let Some(deliveries) = server.end().await {
-                        deliveries.close();
-                    }
-                    sender.send(Event::Ended(shard)).ok();
-                });
+        let sender = self.sender.clone();
+        actix_rt::spawn(async move {
+            end_sockets(&server.context).await;
+            if let Some(deliveries) = server.end().await {
+                deliveries.close();
             }
-            Some(Held::Starting) => {
-                // It ends once it has started.
-                self.held.insert(shard, Held::Starting);
-            }
-            Some(Held::Ending) => {}
-            None => {
-                self.held.remove(&shard);
-            }
-        }
+            sender.send(Event::Ended(shard)).ok();
+        });
     }
 
     /// A shard's service has ended; its lock goes back, if this session has it.
