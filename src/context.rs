@@ -7,8 +7,9 @@ use waypost_actors::watch::Audience;
 
 use crate::auth::{Auth, AuthError, MasterKey};
 use crate::clock::Clock;
-use crate::config::Settings;
+use crate::config::{DeviceListener, Settings};
 use crate::ingest::adapters::ADAPTERS;
+use crate::ingest::devices::{ListenerContext, LookUps};
 use crate::large_bodies::LargeBodies;
 use crate::locks::{IdempotencyKeys, KeyedLock, Turns};
 use crate::mail::Post;
@@ -67,6 +68,8 @@ pub struct Context {
     pub rate_limits: Arc<RateLimits>,
     /// When trackers were heard, and what was refused of them.
     pub report_log: ReportLog,
+    /// Devices that are looked up by datagrams.
+    pub look_ups: LookUps,
     /// Deliveries to webhooks: after changing what they send, tell them.
     pub webhooks: Webhooks,
     /// What publishing to brokers counts.
@@ -85,6 +88,19 @@ impl Context {
         match audience {
             Audience::Organization(organization) => self.db.shard().holds(organization),
             Audience::Everyone => self.db.shard() == Shard::WHOLE,
+        }
+    }
+
+    /// What the connections of a listener for devices share.
+    #[must_use]
+    pub fn device_listener(&self, listener: DeviceListener) -> ListenerContext {
+        ListenerContext {
+            auth: self.auth.clone(),
+            live: self.live.clone(),
+            sessions: self.sessions.clone(),
+            report_log: self.report_log.clone(),
+            look_ups: self.look_ups.clone(),
+            listener,
         }
     }
 
@@ -122,6 +138,7 @@ impl Context {
             readiness,
             rate_limits,
             report_log: ReportLog::of(ADAPTERS.iter().map(|adapter| adapter.name)),
+            look_ups: LookUps::default(),
             webhooks,
             mqtt_out: Arc::default(),
             clock,

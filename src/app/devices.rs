@@ -2,6 +2,7 @@
 
 use std::future::ready;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::sync::Arc;
 
 use actix_server::ServerBuilder;
 use actix_service::{ServiceFactoryExt, fn_factory};
@@ -9,11 +10,12 @@ use tokio_util::task::TaskTracker;
 use waypost_actors::model::OrganizationId;
 
 use super::error::StartError;
+use super::listeners::MakeFront;
 use super::tune::tune;
 use crate::config::{DeviceListener, DeviceProtocol};
-use crate::connections::{Admitted, Connections};
-use crate::context::Context;
-use crate::ingest::devices::{ListenerContext, serve, serve_datagrams};
+use crate::connections::{Admitted, Connection, Connections};
+use crate::http::Front;
+use crate::ingest::devices::{self, Datagram, serve_datagrams};
 
 /// A listener whose address is taken, and which nobody serves yet: devices wait in the kernel.
 pub(super) struct Bound {
@@ -60,28 +62,29 @@ fn bind_one(mut setting: DeviceListener) -> Result<Bound, StartError> {
 pub(super) fn serve_devices(
     mut server: ServerBuilder,
     listeners: Vec<Bound>,
-    context: &Context,
+    front: &MakeFront,
     connections: &Connections,
     sockets: &TaskTracker,
 ) -> Result<ServerBuilder, StartError> {
     for Bound { setting, tcp, udp } in listeners {
-        let context = ListenerContext {
-            auth: context.auth.clone(),
-            live: context.live.clone(),
-            sessions: context.sessions.clone(),
-            report_log: context.report_log.clone(),
-            listener: setting,
-        };
         if let Some(udp) = udp {
             let socket = tokio::net::UdpSocket::from_std(udp).map_err(StartError::Run)?;
-            actix_rt::spawn(sockets.track_future(serve_datagrams(socket, context.clone())));
+            let (stopping, taking) = (front(), front());
+            let take = move |datagram| take_datagram(taking.clone(), datagram, setting);
+            actix_rt::spawn(sockets.track_future(async move {
+                serve_datagrams(socket, stopping.stopping(), take).await;
+            }));
         }
-        let (connections, sockets) = (connections.clone(), sockets.clone());
+        let (front, connections, sockets) = (Arc::clone(front), connections.clone(), sockets.clone());
         let served = move || {
-            let (connections, sockets, context) = (connections.clone(), sockets.clone(), context.clone());
+            let (connections, sockets, front) = (connections.clone(), sockets.clone(), front());
             fn_factory(move || ready(Ok::<_, ()>(connections.clone()))).map(
                 move |(connection, ..): Admitted| {
-                    actix_rt::spawn(sockets.track_future(serve(connection, context.clone())));
+                    actix_rt::spawn(sockets.track_future(serve_connection(
+                        front.clone(),
+                        connection,
+                        setting,
+                    )));
                 },
             )
         };
@@ -89,4 +92,18 @@ pub(super) fn serve_devices(
         tracing::info!(listener = %setting, "devices may report");
     }
     Ok(server)
+}
+
+async fn serve_connection(front: Front, connection: Connection, listener: DeviceListener) {
+    match front {
+        Front::Single(context) => devices::serve(connection, context.device_listener(listener)).await,
+        Front::Cluster(router) => router.serve_device(connection, listener).await,
+    }
+}
+
+async fn take_datagram(front: Front, datagram: Datagram, listener: DeviceListener) -> Option<Vec<u8>> {
+    match front {
+        Front::Single(context) => devices::take_datagram(context.device_listener(listener), datagram).await,
+        Front::Cluster(router) => router.take_datagram(datagram, listener).await,
+    }
 }

@@ -10,6 +10,7 @@ use crate::context::ContextError;
 use crate::ingest::mqtt::MqttError;
 use crate::mail::MailError;
 use crate::store::cache::RedisError;
+use crate::store::claim_session::SessionGone;
 use crate::store::open::OpenError;
 use crate::store::sql::{SqlError, is_unavailable};
 
@@ -28,9 +29,9 @@ pub enum StartError {
     /// The nodes of a cluster share a PostgreSQL database.
     #[error("a cluster (nodeListen) needs the PostgreSQL database that its nodes share (databaseUrl)")]
     NoCluster,
-    /// A port for hardware trackers knows one organization, which may be another node's.
-    #[error("a node of a cluster (nodeListen) has no ports for hardware trackers yet (deviceListeners)")]
-    DevicesInCluster,
+    /// A node that joins was cut off from PostgreSQL meanwhile.
+    #[error(transparent)]
+    Session(#[from] SessionGone),
     /// The store could not be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
@@ -69,7 +70,7 @@ impl StartError {
             | Self::Auth(AuthError::Store(error))
             | Self::Context(ContextError::Auth(AuthError::Store(error)))
             | Self::Setup(SetupError::Auth(AuthError::Store(error))) => is_unavailable(error),
-            Self::Live(StoreError::Away(_)) => true,
+            Self::Live(StoreError::Away(_)) | Self::Session(SessionGone) => true,
             _ => false,
         }
     }

@@ -48,19 +48,15 @@ pub(super) fn serve(
     let connections = connections(settings);
     // No proxy stands before the devices' ports.
     let device_connections = connections.bounded_by_address(settings.waiting_connections);
-    let server = serve_devices(builder(settings), devices, context, &device_connections, sockets)?;
     let context = context.clone();
-    let front: MakeFront = Arc::new(move || {
-        // Called on each thread that serves: the vehicles of its connections live on it.
-        context.live.lend_thread();
-        Front::Single(Box::new(context.clone()))
-    });
+    let front: MakeFront = Arc::new(move || Front::Single(Box::new(context.clone())));
+    let server = serve_devices(builder(settings), devices, &front, &device_connections, sockets)?;
     Ok(listen(server, listener, (front, false), connections, sockets)?.run())
 }
 
 /// Starts the server of a node, which also listens where other nodes hand requests on.
 pub(super) fn serve_cluster(
-    (listener, nodes): (TcpListener, TcpListener),
+    (listener, nodes, devices): (TcpListener, TcpListener, Vec<Bound>),
     settings: &Settings,
     router: &RouterParts,
     sockets: &TaskTracker,
@@ -69,7 +65,9 @@ pub(super) fn serve_cluster(
     let of_nodes = connections.of_nodes();
     let router = router.clone();
     let front: MakeFront = Arc::new(move || Front::Cluster(router.router()));
-    let server = listen(builder(settings), listener, (Arc::clone(&front), false), connections, sockets)?;
+    let device_connections = connections.bounded_by_address(settings.waiting_connections);
+    let server = serve_devices(builder(settings), devices, &front, &device_connections, sockets)?;
+    let server = listen(server, listener, (Arc::clone(&front), false), connections, sockets)?;
     Ok(listen(server, nodes, (front, true), of_nodes, sockets)?.run())
 }
 
@@ -86,10 +84,10 @@ fn builder(settings: &Settings) -> ServerBuilder {
     }
 }
 
-/// Makes what a thread's application answers with, on that thread.
-type MakeFront = Arc<dyn Fn() -> Front + Send + Sync>;
+/// Makes what a thread answers with, on that thread.
+pub(super) type MakeFront = Arc<dyn Fn() -> Front + Send + Sync>;
 
-/// Adds a listener for requests, which other nodes hand on if `is_of_nodes`. `front` is called on each thread that serves.
+/// Adds a listener for requests, which other nodes hand on if `is_of_nodes`.
 fn listen(
     server: ServerBuilder,
     listener: TcpListener,
@@ -100,7 +98,9 @@ fn listen(
     let (stopping, sockets) = (server.graceful_shutdown_signal(), sockets.clone());
     let served = move || {
         let stopping = stopping.clone();
+        // On each thread that serves: the vehicles of its connections live on it.
         let front = front();
+        front.lend_thread();
         let application = || map_config(crate::application!(front.clone()), |()| AppConfig::default());
         let http = HttpService::build()
             .graceful_shutdown_signal(move || {

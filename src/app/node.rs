@@ -11,6 +11,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::devices;
 use super::ending::{CLOSE_WITHIN, Ended, SOCKETS_WITHIN};
 use super::error::StartError;
 use super::listeners::{Admin, RetryListener, serve_cluster};
@@ -23,7 +24,7 @@ use crate::cluster::shards::Shards;
 use crate::cluster::whose::Finder;
 use crate::config::Settings;
 use crate::readiness::Readiness;
-use crate::store::claims::Claims;
+use crate::store::claim_session::ClaimSession;
 use crate::store::open::Location;
 use crate::store::probe::Probe;
 use crate::store::sql::Durability;
@@ -42,11 +43,13 @@ pub struct Node {
     pub node_address: SocketAddr,
     /// Where operators connect; `None` if that is off or its port is taken.
     pub admin_address: Option<SocketAddr>,
+    /// Where devices connect, in the order of the settings.
+    pub device_addresses: Vec<SocketAddr>,
     /// Where the shards are.
     pub shards: Shards,
     parts: Rc<Parts>,
     url: String,
-    claims: Claims,
+    session: ClaimSession,
     store: Store,
     probe: Probe,
     server: Server,
@@ -63,11 +66,10 @@ impl Node {
         else {
             return Err(StartError::NoCluster);
         };
-        if !settings.device_listeners.is_empty() {
-            return Err(StartError::DevicesInCluster);
-        }
         let (listener, address) = bind(settings.listen)?;
         let (nodes, node_address) = bind(wanted)?;
+        let devices = devices::bind(&settings.device_listeners)?;
+        let device_addresses = devices.iter().map(devices::Bound::address).collect();
         settings.listen = address;
         settings.node_listen = Some(node_address);
         let readiness = Readiness::default();
@@ -81,9 +83,10 @@ impl Node {
             readiness: readiness.clone(),
             store: Box::new(|track| track),
         });
-        let joined = parts.patiently(|| joined(&parts, &url, node_address)).await;
+        let (shards, sockets) = (Shards::default(), TaskTracker::new());
+        let joined = parts.patiently(|| joined(&parts, (&url, node_address), &shards)).await;
         room.close().await;
-        let (claims, store, probe) = match joined {
+        let (session, store, probe) = match joined {
             Ok(joined) => joined,
             Err(error) => {
                 if let Some(admin) = admin {
@@ -92,7 +95,6 @@ impl Node {
                 return Err(error);
             }
         };
-        let (shards, sockets) = (Shards::default(), TaskTracker::new());
         metrics.cluster(shards.clone());
         let stopping = CancellationToken::new();
         let router = RouterParts {
@@ -102,17 +104,18 @@ impl Node {
             node: node_address,
             stopping: stopping.clone(),
         };
-        let server = serve_cluster((listener, nodes), &parts.settings, &router, &sockets)?;
+        let server = serve_cluster((listener, nodes, devices), &parts.settings, &router, &sockets)?;
         readiness.serving();
         let admin_address = admin.as_ref().map(|admin| admin.address);
         Ok(Self {
             address,
             node_address,
             admin_address,
+            device_addresses,
             shards,
             parts,
             url,
-            claims,
+            session,
             store,
             probe,
             server,
@@ -129,7 +132,7 @@ impl Node {
         let ownership = Ownership::new(
             Rc::clone(&self.parts),
             (self.url, self.node_address),
-            (self.claims, self.store.clone()),
+            (self.session, self.store.clone()),
             self.shards,
             sockets.clone(),
         );
@@ -175,12 +178,16 @@ impl Node {
     }
 }
 
-async fn joined(parts: &Parts, url: &str, node: SocketAddr) -> Result<(Claims, Store, Probe), StartError> {
+async fn joined(
+    parts: &Parts,
+    node: (&str, SocketAddr),
+    shards: &Shards,
+) -> Result<(ClaimSession, Store, Probe), StartError> {
     loop {
-        if let Some((claims, db)) = join(parts, url, node, None).await? {
+        if let Some((session, db)) = join(parts, node, shards, None).await? {
             let durability = Durability::default();
             let probe = Probe::new(&parts.settings.store(), &db, None, durability.clone())?;
-            return Ok((claims, Store { db, durability }, probe));
+            return Ok((session, Store { db, durability }, probe));
         }
         parts.readiness.starting("a single server has this store, or another node prepares it for a cluster");
         sleep(JOIN_EVERY).await;

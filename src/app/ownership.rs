@@ -1,5 +1,5 @@
-//! Which shards of the cluster this node serves: looks at the locks twice a second, takes what falls to it and gives back what
-//! falls to others.
+//! Which shards of the cluster this node serves: takes what falls to it and gives back what falls to others, by each look at the
+//! locks.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 
 use super::error::StartError;
@@ -19,14 +19,15 @@ use crate::cluster::assignment::assign;
 use crate::cluster::shards::Shards;
 use crate::context::Context;
 use crate::sessions::Counts;
-use crate::store::claims::{Claimed, Claims, Joined};
+use crate::store::claim_session::{ClaimSession, SessionGone};
+use crate::store::claims::Claimed;
 use crate::store::handover;
 use crate::store::open::{for_writer, open_and_migrate};
 use crate::store::shard::Shard;
-use crate::store::sql::{Db, Durability, SqlError};
+use crate::store::sql::{Db, Durability};
 
-/// Pause between two looks at the locks, each of which also tells PostgreSQL that this node is alive.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Pause between two attempts to join again.
+const JOIN_EVERY: Duration = Duration::from_millis(500);
 /// How long the sockets of a shard that is given back have to end.
 const SOCKETS_WITHIN: Duration = Duration::from_secs(1);
 const LOOK_FOR_SOCKETS_EVERY: Duration = Duration::from_millis(20);
@@ -60,16 +61,13 @@ pub(super) struct Store {
 /// already. `None` while a single server has the store, or another node prepares it.
 pub(super) async fn join(
     parts: &Parts,
-    url: &str,
-    node: SocketAddr,
+    (url, node): (&str, SocketAddr),
+    shards: &Shards,
     known: Option<&Db>,
-) -> Result<Option<(Claims, Db)>, StartError> {
-    let options = parts.settings.store();
-    let (mut claims, is_alone) = match Claims::join(url, node).await? {
-        Joined::Alone(claims) => (claims, true),
-        Joined::WithOthers(claims) => (claims, false),
-        Joined::NotYet => return Ok(None),
-    };
+) -> Result<Option<(ClaimSession, Db)>, StartError> {
+    let (options, seen) = (parts.settings.store(), shards.clone());
+    let saw = Box::new(move |claimed: &Claimed, at| seen.saw(&claimed.owners, node, at));
+    let Some((session, is_alone)) = ClaimSession::join(url, node, saw).await? else { return Ok(None) };
     let opening = async {
         let db = match known {
             Some(db) => db.clone(),
@@ -81,26 +79,15 @@ pub(super) async fn join(
         }
         Ok::<_, StartError>(db)
     };
-    let db = alive(&mut claims, opening).await?;
+    let db = tokio::select! {
+        opened = opening => opened?,
+        () = session.gone() => return Err(SessionGone.into()),
+    };
     if is_alone {
-        claims.let_others_in().await?;
+        session.let_others_in().await?;
     }
-    claims.want().await?;
-    Ok(Some((claims, db)))
-}
-
-/// Does something while the session stays alive.
-async fn alive<T>(
-    claims: &mut Claims,
-    work: impl Future<Output = Result<T, StartError>>,
-) -> Result<T, StartError> {
-    let mut work = std::pin::pin!(work);
-    loop {
-        tokio::select! {
-            done = &mut work => return done,
-            () = sleep(LOOK_EVERY) => drop(claims.look().await?),
-        }
-    }
+    session.want().await?;
+    Ok(Some((session, db)))
 }
 
 /// Takes shards and gives them back, for as long as the node runs.
@@ -111,9 +98,9 @@ pub(super) struct Ownership {
     store: Store,
     shards: Shards,
     sockets: TaskTracker,
-    claims: Option<Claims>,
+    session: Option<ClaimSession>,
     /// Counts sessions.
-    session: u64,
+    sessions: u64,
     /// Counts starts.
     started: u64,
     held: BTreeMap<Shard, Held>,
@@ -126,7 +113,7 @@ impl Ownership {
     pub(super) fn new(
         parts: Rc<Parts>,
         (url, node): (String, SocketAddr),
-        (claims, store): (Claims, Store),
+        (session, store): (ClaimSession, Store),
         shards: Shards,
         sockets: TaskTracker,
     ) -> Self {
@@ -139,8 +126,8 @@ impl Ownership {
             store,
             shards,
             sockets,
-            claims: Some(claims),
-            session: 1,
+            session: Some(session),
+            sessions: 1,
             started: 0,
             held: BTreeMap::new(),
             sender,
@@ -151,11 +138,13 @@ impl Ownership {
 
     /// Runs until it is asked to drain and has given everything back, or a live core cannot go on: then says why.
     pub(super) async fn run(mut self, mut draining: watch::Receiver<bool>) -> Option<String> {
-        let mut tick = interval(LOOK_EVERY);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                _ = tick.tick() => self.look().await,
+                seen = look(&mut self.session) => match seen {
+                    Some(Ok(claimed)) => self.follow(claimed).await,
+                    Some(Err(SessionGone)) => self.lose(),
+                    None => self.join_again().await,
+                },
                 Some(event) = self.events.recv() => {
                     if let Some(why) = self.handle(event).await {
                         return Some(why);
@@ -173,10 +162,10 @@ impl Ownership {
     }
 
     async fn drain(&mut self) {
-        if let Some(claims) = &mut self.claims
-            && let Err(error) = claims.drain().await
+        if let Some(session) = &self.session
+            && session.drain().await.is_err()
         {
-            tracing::debug!(%error, "the other nodes find out by themselves that this one ends");
+            tracing::debug!("the other nodes find out by themselves that this one ends");
         }
         self.end_all();
     }
@@ -186,32 +175,21 @@ impl Ownership {
         own.into_iter().for_each(|shard| self.end(shard));
     }
 
-    async fn look(&mut self) {
-        let Some(claims) = &mut self.claims else { return self.join_again().await };
-        let began = Instant::now();
-        match claims.look().await {
-            Ok(claimed) => {
-                self.shards.saw(&claimed.owners, self.node, began);
-                self.follow(claimed).await;
-            }
-            Err(error) => self.lose(&error),
+    /// The session is gone, and with it every lock.
+    fn lose(&mut self) {
+        if self.session.take().is_some() {
+            self.sessions += 1;
+            self.end_all();
         }
     }
 
-    /// The session is gone, and with it every lock.
-    fn lose(&mut self, error: &SqlError) {
-        tracing::warn!(%error, "this node's session with its shards is gone; it joins again");
-        self.claims = None;
-        self.session += 1;
-        self.end_all();
-    }
-
     async fn join_again(&mut self) {
-        match join(&self.parts, &self.url, self.node, Some(&self.store.db)).await {
+        let node = (self.url.as_str(), self.node);
+        match join(&self.parts, node, &self.shards, Some(&self.store.db)).await {
             Ok(None) => tracing::debug!("not joined yet: the store is another's"),
-            Ok(Some((claims, _))) => {
+            Ok(Some((session, _))) => {
                 tracing::info!("this node has joined again");
-                self.claims = Some(claims);
+                self.session = Some(session);
                 if self.is_draining {
                     self.drain().await;
                 }
@@ -239,15 +217,15 @@ impl Ownership {
     }
 
     async fn take(&mut self, shard: Shard) {
-        let Some(claims) = &mut self.claims else { return };
-        match claims.take(shard).await {
+        let Some(session) = &self.session else { return };
+        match session.take(shard).await {
             Ok(true) => {}
             Ok(false) => return,
-            Err(error) => return self.lose(&error),
+            Err(SessionGone) => return self.lose(),
         }
         self.held.insert(shard, Held::Starting);
         let (parts, store) = (Rc::clone(&self.parts), self.store.clone());
-        let (sender, session) = (self.sender.clone(), self.session);
+        let (sender, session) = (self.sender.clone(), self.sessions);
         actix_rt::spawn(async move {
             let started = ShardServer::open(&parts, &store.db, &store.durability, shard).await.map(Box::new);
             sender.send(Event::Started(session, shard, started)).ok();
@@ -259,7 +237,7 @@ impl Ownership {
             Event::Started(session, shard, Ok(server)) => {
                 self.started += 1;
                 self.held.insert(shard, Held::Serving(self.started, server));
-                if session == self.session && !self.is_draining {
+                if session == self.sessions && !self.is_draining {
                     self.serve(shard);
                 } else {
                     self.end(shard);
@@ -331,10 +309,21 @@ impl Ownership {
     /// A shard's service has ended; its lock goes back, if this session has it.
     async fn ended(&mut self, shard: Shard) {
         self.held.remove(&shard);
-        if let Some(claims) = &mut self.claims
-            && let Err(error) = claims.give_back(shard).await
+        if let Some(session) = &self.session
+            && session.give_back(shard).await.is_err()
         {
-            self.lose(&error);
+            self.lose();
+        }
+    }
+}
+
+/// Waits for the next look at the locks; without a session, until it is time to join again: then `None`.
+async fn look(session: &mut Option<ClaimSession>) -> Option<Result<Claimed, SessionGone>> {
+    match session {
+        Some(session) => Some(session.look().await),
+        None => {
+            sleep(JOIN_EVERY).await;
+            None
         }
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod assignment;
 mod claim;
+mod devices;
 mod exchange;
 pub mod first_message;
 pub mod from_node;

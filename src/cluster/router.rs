@@ -16,10 +16,12 @@ use actix_web::{Error, HttpResponse};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+use super::devices;
 use super::from_node;
 use super::relay::Relay;
 use super::shards::{Place, Shards};
 use super::whose::{Finder, Whose};
+use crate::context::Context;
 use crate::http::code::Code;
 use crate::http::health;
 use crate::http::problem::Problem;
@@ -64,14 +66,27 @@ impl RouterParts {
 }
 
 /// Where a request goes.
-enum Way {
+pub(super) enum Way {
     Here(Rc<Extensions>),
     To(SocketAddr),
 }
 
 impl Router {
+    /// Completes once the node stops.
+    pub async fn stopping(&self) {
+        self.parts.stopping.cancelled().await;
+    }
+
+    pub(super) const fn shards(&self) -> &Shards {
+        &self.parts.shards
+    }
+
+    pub(super) const fn relay(&self) -> &Relay {
+        &self.relay
+    }
+
     /// Where a shard's requests go; waits for an owner for a while.
-    async fn way(&self, shard: Shard) -> Option<Way> {
+    pub(super) async fn way(&self, shard: Shard) -> Option<Way> {
         let until = Instant::now() + OWNER_WITHIN;
         loop {
             match self.parts.shards.place(shard) {
@@ -148,7 +163,7 @@ pub async fn to_owner(
         };
         // It is not handed on again.
         return match way {
-            Some(Way::Here(found)) => serve(request, next, found).await,
+            Some(Way::Here(found)) => serve_node(request, next, found).await,
             Some(Way::To(_)) | None => Ok(refused(request, &changing())),
         };
     }
@@ -168,6 +183,19 @@ pub async fn to_owner(
             Ok(router.relay.hand_on(request, whose, owner).await)
         }
         None => Ok(refused(request, &changing())),
+    }
+}
+
+/// Answers another node: as anybody, or what only nodes ask.
+async fn serve_node(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+    found: Rc<Extensions>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let Some(context) = found.get::<Data<Context>>() else { return serve(request, next, found).await };
+    match devices::answer(request, context).await {
+        Ok(answer) => Ok(answer),
+        Err(request) => serve(request, next, found).await,
     }
 }
 

@@ -90,6 +90,23 @@ pub enum Front {
 }
 
 impl Front {
+    /// Lets the vehicles of the calling thread's connections live on it; on a node of a cluster, those of each shard once it is
+    /// asked for.
+    pub fn lend_thread(&self) {
+        match self {
+            Self::Single(context) => context.live.lend_thread(),
+            Self::Cluster(_) => {}
+        }
+    }
+
+    /// Completes once the server stops.
+    pub async fn stopping(&self) {
+        match self {
+            Self::Single(context) => drop(context.sessions.stopping().wait_for(Option::is_some).await),
+            Self::Cluster(router) => router.stopping().await,
+        }
+    }
+
     /// Whether requests are handed on.
     #[must_use]
     pub const fn is_cluster(&self) -> bool {

@@ -18,6 +18,7 @@ pub mod change_log;
 mod checkpoint;
 pub mod checkup;
 mod chunk_area;
+pub mod claim_session;
 pub mod claims;
 pub mod creator;
 pub mod driver;

@@ -108,10 +108,11 @@ pub async fn save(tx: &mut Tx, seen: &HashMap<(OrganizationId, String), Sighting
 }
 
 async fn save_one(tx: &mut Tx, organization: OrganizationId, unique_id: &str, seen: &Sighting) -> Result<()> {
+    // A port of devices may be set for an organization that is gone.
     let upsert = "insert into pending_tracker (id, organization_id, unique_id, input, first_seen_at, last_seen_at) \
-        values ($1, $2, $3, $4, $5, $6) on conflict (organization_id, unique_id) \
+        select $1, o.id, $3, $4, $5, $6 from organization o where o.id = $2 on conflict (organization_id, unique_id) \
         do update set last_seen_at = excluded.last_seen_at, input = excluded.input returning id, dismissed_at";
-    let (id, dismissed_at): (Uuid, Option<Time>) = tx
+    let saved: Option<(Uuid, Option<Time>)> = tx
         .on()
         .sql(upsert)
         .bind(clock::new_id())
@@ -120,11 +121,9 @@ async fn save_one(tx: &mut Tx, organization: OrganizationId, unique_id: &str, se
         .bind(seen.input)
         .bind(Time(seen.first_seen_at))
         .bind(Time(seen.last_seen_at))
-        .one()
+        .optional()
         .await?;
-    if dismissed_at.is_some() {
-        return Ok(());
-    }
+    let Some((id, None)) = saved else { return Ok(()) };
     for fix in &seen.fixes {
         let insert = "insert into pending_fix (pending_id, id, recorded_at, fix) values ($1, $2, $3, $4) \
             on conflict (pending_id, id) do nothing";

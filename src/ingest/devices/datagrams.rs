@@ -1,6 +1,5 @@
 //! Teltonika over UDP. A datagram is answered after its commit, or not at all: then the device sends it again.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ const LONGEST: usize = 2_048;
 /// Datagrams on their way at once. Beyond that none is read, and the kernel drops what it has no room for.
 const AT_ONCE: usize = 64;
 /// Devices looked up in the store at once.
-const LOOK_UPS: usize = 8;
+const AT_ONCE_LOOKED_UP: usize = 8;
 /// How long a look-up of an unknown name keeps its turn, which limits guessing.
 const UNKNOWN_FOR: Duration = Duration::from_secs(1);
 /// Pause after the socket failed.
@@ -28,17 +27,32 @@ const ERROR_PAUSE: Duration = Duration::from_millis(10);
 /// A datagram that is not stored by then is given up; its device has sent it again.
 const STORED_WITHIN: Duration = Duration::from_secs(30);
 
-/// Serves a socket until the server stops.
-pub async fn serve_datagrams(socket: UdpSocket, context: ListenerContext) {
-    let socket = Arc::new(socket);
-    let (turns, look_ups) = (Arc::new(Semaphore::new(AT_ONCE)), Arc::new(Semaphore::new(LOOK_UPS)));
-    let mut stopping = context.sessions.stopping();
+/// Devices that are looked up by datagrams now.
+#[derive(Clone)]
+pub struct LookUps(Arc<Semaphore>);
+
+impl Default for LookUps {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(AT_ONCE_LOOKED_UP)))
+    }
+}
+
+/// Serves a socket until `stopping` completes. `take` stores a datagram, and gives the answer.
+pub async fn serve_datagrams<F>(
+    socket: UdpSocket,
+    stopping: impl Future<Output = ()>,
+    take: impl Fn(Datagram) -> F,
+) where
+    F: Future<Output = Option<Vec<u8>>> + 'static,
+{
+    let (socket, turns) = (Arc::new(socket), Arc::new(Semaphore::new(AT_ONCE)));
+    let mut stopping = std::pin::pin!(stopping);
     let mut bytes = [0; LONGEST];
     loop {
         let Ok(turn) = Arc::clone(&turns).acquire_owned().await else { return };
         let received = tokio::select! {
             received = socket.recv_from(&mut bytes) => received,
-            _ = stopping.wait_for(Option::is_some) => return,
+            () = &mut stopping => return,
         };
         let Ok((count, from)) = received else {
             // Either the error of an earlier answer (its receiver is gone) or a lasting one: the pause avoids a busy loop.
@@ -46,28 +60,32 @@ pub async fn serve_datagrams(socket: UdpSocket, context: ListenerContext) {
             continue;
         };
         let Some(datagram) = datagram(&bytes[..count]) else { continue };
-        let (socket, context, look_ups) = (Arc::clone(&socket), context.clone(), Arc::clone(&look_ups));
+        let (socket, taken) = (Arc::clone(&socket), take(datagram));
         actix_rt::spawn(async move {
-            let Some(tracker) = find(&context, &datagram, look_ups).await else { return };
-            if let Ok(Ok(())) = timeout(STORED_WITHIN, stored(&context, tracker, &datagram)).await {
-                answer(&socket, &datagram, from).await;
+            if let Some(answer) = taken.await
+                && let Err(error) = socket.send_to(&answer, from).await
+            {
+                tracing::debug!(%error, "an answer could not be sent");
             }
             drop(turn);
         });
     }
 }
 
+/// Stores a datagram; gives its answer once that is committed, and none if its device may not report.
+pub async fn take_datagram(context: ListenerContext, datagram: Datagram) -> Option<Vec<u8>> {
+    let tracker = find(&context, &datagram).await?;
+    timeout(STORED_WITHIN, stored(&context, tracker, &datagram)).await.ok()?.ok()?;
+    Some(datagram.answer().to_vec())
+}
+
 /// Who sends it. One that is not in memory is not looked up while too many are.
-async fn find(
-    context: &ListenerContext,
-    datagram: &Datagram,
-    look_ups: Arc<Semaphore>,
-) -> Option<Arc<TrackerCredential>> {
+async fn find(context: &ListenerContext, datagram: &Datagram) -> Option<Arc<TrackerCredential>> {
     let (organization, name) = (context.listener.organization, datagram.device.as_str());
     if let Some(known) = context.auth.known_device(organization, name) {
         return Some(known);
     }
-    let turn = look_ups.try_acquire_owned().ok()?;
+    let turn = Arc::clone(&context.look_ups.0).try_acquire_owned().ok()?;
     let found = context.auth.device(organization, name).await.ok()?;
     if found.is_none() {
         context.keep_pending(name, &datagram.items);
@@ -91,10 +109,4 @@ async fn stored(
     let tally = Tally { stored: counts.stored, duplicates: counts.duplicates, ..Tally::default() };
     intake.note(tally, rejected, &datagram.raw);
     Ok(())
-}
-
-async fn answer(socket: &UdpSocket, datagram: &Datagram, to: SocketAddr) {
-    if let Err(error) = socket.send_to(&datagram.answer(), to).await {
-        tracing::debug!(%error, "an answer could not be sent");
-    }
 }

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 use waypost_actors::live::Live;
 
+use super::datagrams::LookUps;
 use super::inbox::Inbox;
 use super::message::Message;
 use super::protocols::dialect;
 use crate::auth::{Auth, AuthError, TrackerCredential};
 use crate::config::DeviceListener;
-use crate::connections::Connection;
 use crate::ingest::decode::{BadItem, Item};
 use crate::ingest::pending;
 use crate::report_log::ReportLog;
@@ -35,6 +35,8 @@ pub struct ListenerContext {
     pub sessions: Sessions,
     /// When devices were heard, and what was refused of them.
     pub report_log: ReportLog,
+    /// Devices that are looked up by datagrams.
+    pub look_ups: LookUps,
     /// Protocol and organization.
     pub listener: DeviceListener,
 }
@@ -48,8 +50,11 @@ pub(super) struct Admitted {
 }
 
 impl ListenerContext {
-    /// Waits until the device has named itself. `None` if it does not, or may not report; it was told then.
-    pub(super) async fn admit(&self, connection: &mut Connection) -> Option<Admitted> {
+    /// Waits until the device has named itself. `None` if it does not, or may not report; it was told then, after `verdict`.
+    pub(super) async fn admit<S>(&self, connection: &mut S, verdict: &[u8]) -> Option<Admitted>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
         let mut inbox = Inbox::new(dialect(self.listener.protocol));
         let (name, first) = timeout(NAMED_WITHIN, self.named(connection, &mut inbox)).await.ok()??;
         match self.find(&name).await {
@@ -57,7 +62,7 @@ impl ListenerContext {
             Ok(None) => {
                 tracing::debug!(listener = %self.listener, device = name, "a device that may not report");
                 self.keep_pending(&name, &first.items);
-                refuse(connection, inbox.refusal()).await;
+                refuse(connection, &[verdict, inbox.refusal()].concat()).await;
                 None
             }
             // It hears nothing, and connects again.
@@ -75,7 +80,7 @@ impl ListenerContext {
         pending::keep(&self.report_log, organization, device, items.iter().flatten(), self.live.now());
     }
 
-    async fn named(&self, connection: &mut Connection, inbox: &mut Inbox) -> Option<(String, Message)> {
+    async fn named<S: AsyncRead + Unpin>(&self, connection: &mut S, inbox: &mut Inbox) -> Option<(String, Message)> {
         let mut scratch = [0; 512];
         loop {
             while let Some(mut message) = inbox.take(self.live.now()).ok()? {
@@ -106,7 +111,7 @@ impl ListenerContext {
 }
 
 /// Tells a device that it may not report, after a while in which nothing that it says is heard.
-async fn refuse(connection: &mut Connection, refusal: &[u8]) {
+async fn refuse<S: AsyncRead + AsyncWrite + Unpin>(connection: &mut S, refusal: &[u8]) {
     let mut scratch = [0; 512];
     let unheard = async { while connection.read(&mut scratch).await.is_ok_and(|count| count > 0) {} };
     // Without an answer the device is gone, or its connection was taken to make room.

@@ -18,6 +18,7 @@ mod teltonika;
 #[cfg(test)]
 mod tests;
 
-pub use datagrams::serve_datagrams;
+pub use datagrams::{LookUps, serve_datagrams, take_datagram};
 pub use listener_context::ListenerContext;
-pub use session::serve;
+pub use session::{ADMITTED, serve, serve_relayed};
+pub use teltonika::{Datagram, datagram};

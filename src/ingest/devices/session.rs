@@ -4,7 +4,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout};
 use waypost_actors::ports::Counts;
@@ -45,16 +45,49 @@ struct Session {
     damaged: u32,
 }
 
+/// What another node is told of a device that may report, before anything that the device is told.
+pub const ADMITTED: u8 = 1;
+/// What it is told of one that may not.
+const REFUSED: u8 = 0;
+
 /// Serves a connection until it ends.
-pub async fn serve(mut connection: Connection, context: ListenerContext) {
+pub async fn serve(connection: Connection, context: ListenerContext) {
+    serve_from(connection, context, Verdict::Kept, Connection::into_parts).await;
+}
+
+/// Serves the connection of a device that is at another node, which passes on what either side says. That node is told first
+/// whether the device may report.
+pub async fn serve_relayed(connection: TcpStream, context: ListenerContext) {
+    serve_from(connection, context, Verdict::Told, |connection| (connection, ())).await;
+}
+
+/// Whether somebody is told first if the device may report.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Told,
+    Kept,
+}
+
+async fn serve_from<S, Seat>(
+    mut connection: S,
+    context: ListenerContext,
+    verdict: Verdict,
+    into_parts: impl FnOnce(S) -> (TcpStream, Seat),
+) where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let refused: &[u8] = if verdict == Verdict::Told { &[REFUSED] } else { &[] };
     let mut stopping = context.sessions.stopping();
     let admitted = tokio::select! {
         // In a box: a connection that waits has no room for what it needed at its beginning.
-        admitted = Box::pin(context.admit(&mut connection)) => admitted,
+        admitted = Box::pin(context.admit(&mut connection, refused)) => admitted,
         _ = stopping.wait_for(Option::is_some) => None,
     };
     let Some(Admitted { tracker, mut open, inbox, messages }) = admitted else { return };
-    let (stream, seat) = connection.into_parts();
+    let (mut stream, seat) = into_parts(connection);
+    if verdict == Verdict::Told && stream.write_all(&[ADMITTED]).await.is_err() {
+        return;
+    }
     let device = tracker.unique_id.clone();
     let intake = Intake::new(context.live.clone(), Reports::Own(tracker), context.report_log.clone());
     let intake = intake.item_by_item().for_long().by(context.listener.protocol.as_str());

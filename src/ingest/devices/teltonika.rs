@@ -182,13 +182,13 @@ fn dallas_celsius(tenths: u32) -> Option<f64> {
 
 /// A datagram of records, with all that its answer needs.
 #[derive(Clone, Debug)]
-pub(super) struct Datagram {
+pub struct Datagram {
     /// Who sends it.
     pub(super) device: String,
     /// Its positions.
     pub(super) items: Vec<Result<Item<'static>, BadItem>>,
     /// Its bytes.
-    pub(super) raw: Vec<u8>,
+    pub raw: Vec<u8>,
     ids: DatagramIds,
     records: u8,
 }
@@ -203,7 +203,7 @@ impl Datagram {
 
 /// Reads one datagram; `None` for anything else, which is not answered.
 #[must_use]
-pub(super) fn datagram(bytes: &[u8]) -> Option<Datagram> {
+pub fn datagram(bytes: &[u8]) -> Option<Datagram> {
     let mut rest = bytes;
     let view = take_datagram(&mut rest).ok()?;
     Some(Datagram {

@@ -1,6 +1,7 @@
 //! Hardware that speaks a protocol of its own, at the listeners of a running server.
 
 mod memory;
+mod nodes;
 pub(crate) mod stand_in;
 
 use std::net::SocketAddr;

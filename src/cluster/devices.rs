@@ -1,0 +1,196 @@
+//! Hardware trackers at any node: what they send goes to the owner of their listener's organization.
+//!
+//! A connection is joined to one of the owner's, on which the owner says first whether the device may report; until then it counts
+//! as a stranger's here. A datagram is a request of its own.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use actix_http::{ConnectionType, RequestHead};
+use actix_web::HttpResponse;
+use actix_web::body::{BodySize, to_bytes_limited};
+use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
+use actix_web::http::{Method, StatusCode, Uri, header};
+use actix_web::web::Data;
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::exchange::{AnswerBody, Body, Failed, ask};
+use super::from_node;
+use super::relay::Relay;
+use super::router::{Router, Way};
+use super::shards::Place;
+use super::tunnel::join;
+use crate::config::DeviceListener;
+use crate::connections::Connection;
+use crate::context::Context;
+use crate::ingest::devices::{self, ADMITTED, Datagram, datagram};
+use crate::socket;
+use crate::store::shard::Shard;
+
+/// Where nodes reach an owner's listeners: `/devices/PROTOCOL/ORGANIZATION`.
+const PATH: &str = "/devices/";
+/// Bytes of a device that is not known yet, passed on at once.
+const PIECE_BYTES: usize = 512;
+/// Bytes of the longest answer to a datagram.
+const ANSWER_BYTES: usize = 64;
+/// A refused device has this long for what it is told.
+const REFUSED_WITHIN: Duration = Duration::from_secs(5);
+
+impl Router {
+    /// Serves a device's connection until it ends.
+    pub async fn serve_device(&self, connection: Connection, listener: DeviceListener) {
+        match self.way(Shard::of(listener.organization)).await {
+            Some(Way::Here(found)) => {
+                if let Some(context) = found.get::<Data<Context>>() {
+                    devices::serve(connection, context.device_listener(listener)).await;
+                }
+            }
+            Some(Way::To(owner)) => {
+                let relay = self.relay();
+                tokio::select! {
+                    _ended = relay.device(connection, listener, owner) => {}
+                    () = relay.stopping.cancelled() => {}
+                }
+            }
+            // It connects again.
+            None => {}
+        }
+    }
+
+    /// Stores a datagram; gives its answer once that is committed. Without one, its device sends it again.
+    pub async fn take_datagram(&self, datagram: Datagram, listener: DeviceListener) -> Option<Vec<u8>> {
+        let (shards, shard) = (self.shards(), Shard::of(listener.organization));
+        match shards.place(shard) {
+            Place::Here(_) => {
+                let context = shards.context(shard)?;
+                devices::take_datagram(context.device_listener(listener), datagram).await
+            }
+            Place::At(owner) => self.relay().datagram(datagram, listener, owner).await.ok(),
+            Place::Unknown => None,
+        }
+    }
+}
+
+impl Relay {
+    async fn device(
+        &self,
+        mut connection: Connection,
+        listener: DeviceListener,
+        owner: SocketAddr,
+    ) -> Result<(), Failed> {
+        let mut head = head(listener, Method::GET);
+        head.headers.insert(header::UPGRADE, header::HeaderValue::from_static("websocket"));
+        head.set_connection_type(ConnectionType::Upgrade);
+        let (asked, answer) = self.open(head, owner).await?;
+        if answer.status != StatusCode::SWITCHING_PROTOCOLS {
+            return Ok(());
+        }
+        let owner = asked.into_parts();
+        let (mut stream, mut told) = (owner.io, owner.read_buf);
+        if verdict(&mut connection, &mut stream, &mut told).await? == ADMITTED {
+            let (device, seat) = connection.into_parts();
+            join((device, BytesMut::new()), (stream, told), self.stopping.clone()).await;
+            drop(seat);
+            return Ok(());
+        }
+        let refused = async {
+            connection.write_all(&told).await?;
+            tokio::io::copy(&mut stream, &mut connection).await
+        };
+        timeout(REFUSED_WITHIN, refused).await.ok();
+        Ok(())
+    }
+
+    async fn datagram(
+        &self,
+        datagram: Datagram,
+        listener: DeviceListener,
+        owner: SocketAddr,
+    ) -> Result<Vec<u8>, Failed> {
+        let mut head = head(listener, Method::POST);
+        head.set_connection_type(ConnectionType::KeepAlive);
+        let body = Body {
+            size: BodySize::Sized(datagram.raw.len() as u64),
+            payload: Payload::from(datagram.raw),
+            _awaited: None,
+            moved: Box::new(|| ()),
+        };
+        let stream = self.pool.take(owner).await?;
+        let (asked, answer, is_sent) = ask(stream, self.config.clone(), head, Some(body)).await?;
+        let home = is_sent.then(|| (self.pool.clone(), owner));
+        let body = AnswerBody::after(asked, (&Method::POST, &answer), home, None);
+        match to_bytes_limited(body, ANSWER_BYTES).await {
+            Ok(Ok(bytes)) if answer.status == StatusCode::OK => Ok(bytes.to_vec()),
+            _ => Err(Failed::Request),
+        }
+    }
+}
+
+fn head(listener: DeviceListener, method: Method) -> RequestHead {
+    let mut head = RequestHead::default();
+    let DeviceListener { protocol, organization, .. } = listener;
+    let path = format!("{PATH}{}/{}", protocol.as_str(), organization.0);
+    head.method = method;
+    head.uri = Uri::try_from(path).expect("a path of plain characters");
+    head.headers.insert(header::HOST, header::HeaderValue::from_static("node"));
+    from_node::tell_shard(&mut head.headers, Shard::of(organization));
+    head
+}
+
+/// Passes on what a device says until the owner says whether it may report, in the first byte of what it says.
+async fn verdict(
+    device: &mut Connection,
+    owner: &mut TcpStream,
+    told: &mut BytesMut,
+) -> std::io::Result<u8> {
+    let mut piece = [0; PIECE_BYTES];
+    while told.is_empty() {
+        tokio::select! {
+            heard = device.read(&mut piece) => match heard? {
+                0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+                count => owner.write_all(&piece[..count]).await?,
+            },
+            read = owner.read_buf(told) => if read? == 0 {
+                return Err(std::io::ErrorKind::UnexpectedEof.into());
+            },
+        }
+    }
+    Ok(told.split_to(1)[0])
+}
+
+/// Answers another node that asks for a listener of this one; gives the request back if it asks for something else.
+pub(super) async fn answer(
+    mut request: ServiceRequest,
+    context: &Context,
+) -> Result<ServiceResponse, ServiceRequest> {
+    let Some(asked) = request.path().strip_prefix(PATH) else { return Err(request) };
+    let is_asked = |listener: &&DeviceListener| {
+        asked == format!("{}/{}", listener.protocol.as_str(), listener.organization.0)
+    };
+    let listener = context.settings.device_listeners.iter().find(is_asked).copied();
+    let answer = match listener.map(|listener| context.device_listener(listener)) {
+        // The nodes' settings differ.
+        None => HttpResponse::NotFound().finish(),
+        Some(listener) if *request.method() == Method::GET => {
+            let mut answer = HttpResponse::new(StatusCode::SWITCHING_PROTOCOLS);
+            answer.head_mut().set_connection_type(ConnectionType::Upgrade);
+            answer.headers_mut().insert(header::UPGRADE, header::HeaderValue::from_static("websocket"));
+            // The other node says nothing before this answer.
+            socket::take_over(answer, |connection, _read| devices::serve_relayed(connection, listener))
+        }
+        Some(listener) => {
+            let body = request.extract::<Bytes>().await.ok();
+            match body.and_then(|bytes| datagram(&bytes)) {
+                None => HttpResponse::BadRequest().finish(),
+                Some(datagram) => match devices::take_datagram(listener, datagram).await {
+                    Some(answer) => HttpResponse::Ok().body(answer),
+                    None => HttpResponse::NoContent().finish(),
+                },
+            }
+        }
+    };
+    Ok(request.into_response(answer))
+}

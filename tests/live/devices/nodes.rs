@@ -1,0 +1,116 @@
+//! Hardware at the nodes of a cluster, of which one has their organization.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::time::timeout;
+use waypost_test_support::{
+    Engine, Launch, Program, TestStore, eventually, port_for_restarts, run, stored_positions,
+};
+
+use super::stand_in::{Device, Speaks, datagram, greeting, teltonika};
+use super::{NAMES, Yard, last_words, listeners};
+use crate::server::{DEADLINE, launch};
+
+const FIXES: usize = 200;
+
+/// A node with a port for each protocol.
+struct Node {
+    launch: Launch,
+    program: Program,
+    ports: [u16; 4],
+}
+
+impl Node {
+    fn spawn(store: &TestStore, organization: &str) -> Self {
+        let ports = [0; 4].map(|_| port_for_restarts());
+        let listeners: Vec<String> = listeners(organization, ports).iter().map(ToString::to_string).collect();
+        let mut launch = launch(store);
+        let node_listen = format!("127.0.0.1:{}", port_for_restarts());
+        launch.settings.extend([
+            ("WAYPOST_DEVICE_LISTENERS".to_owned(), listeners.join(",")),
+            ("WAYPOST_NODE_LISTEN".to_owned(), node_listen),
+        ]);
+        let program = Program::spawn(&launch);
+        Self { launch, program, ports }
+    }
+
+    fn at(&self, index: usize) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.ports[index]))
+    }
+}
+
+#[test]
+fn devices_report_at_any_node_and_lose_nothing_when_one_is_killed() {
+    run(Engine::Postgres, async |store| {
+        let (organization, ..) = Yard::furnish(&store).await;
+        let mut nodes = [(); 2].map(|()| Node::spawn(&store, &organization));
+        for node in &nodes {
+            node.program.ready().await;
+        }
+        strangers_are_told_the_same_at_each(&nodes).await;
+
+        let start = (waypost::clock::Clock::system().now().as_millis() / 1_000 - 7_200) * 1_000;
+        let (mut forgotten, mut reporting) = (Vec::new(), Vec::new());
+        for (number, (speaks, name, listener)) in
+            [(Speaks::Teltonika, NAMES[0], 0), (Speaks::Datagrams, NAMES[1], 0), (Speaks::Queclink, NAMES[3], 3)]
+                .into_iter()
+                .enumerate()
+        {
+            // Half of what each has at either node, one after the other: one of them has to hand it on.
+            let fixes: Vec<i64> = (0..FIXES as i64).map(|n| start + n * 1_000).collect();
+            let addresses = [number % 2, 1 - number % 2].map(|node| nodes[node].at(listener));
+            let mut devices = Vec::new();
+            for (fixes, address) in fixes.chunks(FIXES / 2).zip(addresses) {
+                let device = Device::new(speaks, name, fixes.iter().copied());
+                forgotten.push(device.forgotten.clone());
+                devices.push((device, address));
+            }
+            reporting.push(actix_rt::spawn(async move {
+                for (device, address) in &mut devices {
+                    device.report(*address).await;
+                }
+            }));
+        }
+        let all = 3 * FIXES;
+        let count = || forgotten.iter().map(|one| one.borrow().len()).sum::<usize>();
+        for number in 0..2 {
+            let before = count();
+            eventually(DEADLINE, || async { count() >= before + 60 || count() == all }).await;
+            nodes[number].program.kill();
+            nodes[number].program = Program::start(&nodes[number].launch).await;
+        }
+        for device in reporting {
+            timeout(DEADLINE * 3, device).await.expect("all is reported").unwrap();
+        }
+        let stored = stored_positions(&store.db).await.unwrap();
+        let mut instants: Vec<_> = stored.iter().map(|(vehicle, at)| (*vehicle, at.recorded_at)).collect();
+        instants.sort_unstable_by_key(|(vehicle, at)| (vehicle.0, *at));
+        instants.dedup();
+        assert_eq!((stored.len(), instants.len(), count()), (all, all, all));
+        for node in &mut nodes {
+            node.program.stop().await;
+        }
+    });
+}
+
+async fn strangers_are_told_the_same_at_each(nodes: &[Node; 2]) {
+    let told = async |node: &Node| {
+        let mut wire = TcpStream::connect(node.at(0)).await.unwrap();
+        wire.write_all(&[greeting("999999999999999"), teltonika(&[1_700_000_000_000])].concat()).await.unwrap();
+        last_words(&mut wire).await
+    };
+    let heard = tokio::join!(told(&nodes[0]), told(&nodes[1]));
+    assert_eq!(heard, (vec![0], vec![0]));
+    for node in nodes {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let stranger = datagram("999999999999998", &[1_700_000_000_000]);
+        for bytes in [&stranger[..], b"garbage"] {
+            socket.send_to(bytes, node.at(0)).await.unwrap();
+        }
+        let answer = timeout(Duration::from_millis(300), socket.recv_from(&mut [0; 16])).await;
+        assert!(answer.is_err(), "nobody who may not report is answered");
+    }
+}
