@@ -8,12 +8,11 @@ use waypost_actors::watch::Audience;
 use crate::auth::{Auth, AuthError, MasterKey};
 use crate::clock::Clock;
 use crate::config::{DeviceListener, Settings};
-use crate::ingest::adapters::ADAPTERS;
 use crate::ingest::devices::{ListenerContext, LookUps};
 use crate::large_bodies::LargeBodies;
 use crate::locks::{IdempotencyKeys, KeyedLock, Turns};
 use crate::mail::Post;
-use crate::mqtt_out;
+use crate::meters::Meters;
 use crate::rate_limit::RateLimits;
 use crate::readiness::Readiness;
 use crate::report_log::ReportLog;
@@ -72,8 +71,8 @@ pub struct Context {
     pub look_ups: LookUps,
     /// Deliveries to webhooks: after changing what they send, tell them.
     pub webhooks: Webhooks,
-    /// What publishing to brokers counts.
-    pub mqtt_out: Arc<mqtt_out::Meters>,
+    /// What is counted for operators.
+    pub meters: Meters,
     /// The clock.
     pub clock: Clock,
     /// The settings.
@@ -112,7 +111,7 @@ impl Context {
         clock: Clock,
         settings: Settings,
         mail: Post,
-        readiness: Readiness,
+        (readiness, meters): (Readiness, Meters),
     ) -> Result<Self, ContextError> {
         let (mail, sessions, keyed_lock) = (Arc::new(mail), Sessions::default(), KeyedLock::default());
         let auth = Arc::new(Auth::start(db.clone(), clock.clone(), sessions.clone(), &settings).await?);
@@ -121,7 +120,11 @@ impl Context {
             None => None,
         };
         let guard = Guard::new(settings.webhook_networks.clone());
-        let webhooks = Webhooks::new(guard, MasterKey::of(&settings).map_err(AuthError::from)?);
+        let webhooks = Webhooks::new(
+            guard,
+            MasterKey::of(&settings).map_err(AuthError::from)?,
+            Arc::clone(&meters.webhooks),
+        );
         let rate_limits = Arc::new(RateLimits::new(&settings, shared));
         let (idempotency_keys, settings) = (IdempotencyKeys::default(), Arc::new(settings));
         Ok(Self {
@@ -137,10 +140,10 @@ impl Context {
             large_bodies: LargeBodies::default(),
             readiness,
             rate_limits,
-            report_log: ReportLog::of(ADAPTERS.iter().map(|adapter| adapter.name)),
+            report_log: ReportLog::new(meters.inputs.clone()),
             look_ups: LookUps::default(),
             webhooks,
-            mqtt_out: Arc::default(),
+            meters,
             clock,
             settings,
         })

@@ -14,6 +14,7 @@ pub mod ingest;
 pub mod large_bodies;
 pub mod locks;
 pub mod mail;
+pub mod meters;
 pub mod mqtt_out;
 pub mod ops;
 pub mod rate_limit;

@@ -93,28 +93,48 @@ pub struct ReportLog(Arc<Log>);
 
 #[derive(Default)]
 struct Log {
-    state: Mutex<State>,
+    unsaved: Mutex<Unsaved>,
+    tallies: Tallies,
     saving: tokio::sync::Mutex<()>,
 }
 
-#[derive(Default)]
-struct State {
-    unsaved: Unsaved,
-    tallies: BTreeMap<&'static str, Tally>,
+/// What became of all messages so far, by adapter or protocol; cheap to clone.
+#[derive(Clone, Default)]
+pub struct Tallies(Arc<Mutex<BTreeMap<&'static str, Tally>>>);
+
+impl Tallies {
+    /// For these adapters or protocols, from 0.
+    #[must_use]
+    pub fn of(inputs: impl Iterator<Item = &'static str>) -> Self {
+        Self(Arc::new(Mutex::new(inputs.map(|input| (input, Tally::default())).collect())))
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn read(&self) -> Vec<(&'static str, Tally)> {
+        self.0.lock().iter().map(|(input, tally)| (*input, *tally)).collect()
+    }
+
+    fn add(&self, input: &'static str, more: Tally) {
+        let mut tallies = self.0.lock();
+        let tally = tallies.entry(input).or_default();
+        tally.stored += more.stored;
+        tally.duplicates += more.duplicates;
+        tally.rejected += more.rejected;
+        tally.contacts += more.contacts;
+    }
 }
 
 impl ReportLog {
-    /// An empty log that counts for these adapters or protocols, from 0.
+    /// An empty log that adds to these tallies.
     #[must_use]
-    pub fn of(inputs: impl Iterator<Item = &'static str>) -> Self {
-        let tallies = inputs.map(|input| (input, Tally::default())).collect();
-        let state = Mutex::new(State { tallies, ..State::default() });
-        Self(Arc::new(Log { state, saving: tokio::sync::Mutex::default() }))
+    pub fn new(tallies: Tallies) -> Self {
+        Self(Arc::new(Log { tallies, ..Log::default() }))
     }
 
     /// Notes that trackers were heard, and of each whether with a position that is not refused.
     pub fn heard(&self, trackers: impl IntoIterator<Item = (TrackerId, bool)>, at: Timestamp) {
-        let contacts = &mut self.lock().unsaved.contacts;
+        let contacts = &mut self.lock().contacts;
         for (tracker, has_position) in trackers {
             let contact = contacts.entry(tracker).or_insert(Contact { at, position_at: None });
             contact.at = at;
@@ -129,7 +149,7 @@ impl ReportLog {
         rejected.raw.truncate(MOST_RAW_BYTES);
         rejected.detail =
             rejected.detail.chars().filter(|sign| !sign.is_control()).take(MOST_DETAIL_CHARS).collect();
-        let waiting = &mut self.lock().unsaved.rejected;
+        let waiting = &mut self.lock().rejected;
         if waiting.len() >= MOST_WAITING {
             waiting.pop_front();
         }
@@ -145,7 +165,7 @@ impl ReportLog {
         at: Timestamp,
         fixes: impl Iterator<Item = KeptFix>,
     ) {
-        let pending = &mut self.lock().unsaved.pending;
+        let pending = &mut self.lock().pending;
         let key = (organization, name.to_owned());
         if pending.len() >= MOST_PENDING_WAITING && !pending.contains_key(&key) {
             return;
@@ -165,24 +185,13 @@ impl ReportLog {
 
     /// Adds to what became of the messages of an adapter or protocol.
     pub fn count(&self, input: &'static str, more: Tally) {
-        let mut state = self.lock();
-        let tally = state.tallies.entry(input).or_default();
-        tally.stored += more.stored;
-        tally.duplicates += more.duplicates;
-        tally.rejected += more.rejected;
-        tally.contacts += more.contacts;
-    }
-
-    /// What became of all messages so far, by adapter or protocol.
-    #[must_use]
-    pub fn tallies(&self) -> Vec<(&'static str, Tally)> {
-        self.lock().tallies.iter().map(|(input, tally)| (*input, *tally)).collect()
+        self.0.tallies.add(input, more);
     }
 
     /// When a tracker was heard since the last save.
     #[must_use]
     pub fn last_contact(&self, tracker: TrackerId) -> Option<Contact> {
-        self.lock().unsaved.contacts.get(&tracker).copied()
+        self.lock().contacts.get(&tracker).copied()
     }
 
     /// The turn to save: whoever has it knows that nothing is on its way to the store.
@@ -193,7 +202,7 @@ impl ReportLog {
     /// Takes what is not saved yet; contacts, which change all the time, only if asked for.
     #[must_use]
     pub fn take(&self, with_contacts: bool) -> Unsaved {
-        let unsaved = &mut self.lock().unsaved;
+        let unsaved = &mut *self.lock();
         let contacts = if with_contacts { std::mem::take(&mut unsaved.contacts) } else { HashMap::new() };
         let (rejected, pending) =
             (std::mem::take(&mut unsaved.rejected), std::mem::take(&mut unsaved.pending));
@@ -202,7 +211,7 @@ impl ReportLog {
 
     /// Puts back what could not be saved. What came meanwhile is newer.
     pub fn put_back(&self, Unsaved { contacts, rejected, pending }: Unsaved) {
-        let unsaved = &mut self.lock().unsaved;
+        let unsaved = &mut *self.lock();
         for (tracker, older) in contacts {
             let newer = unsaved.contacts.entry(tracker).or_insert(older);
             newer.position_at = newer.position_at.or(older.position_at);
@@ -222,8 +231,8 @@ impl ReportLog {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock()
+    fn lock(&self) -> MutexGuard<'_, Unsaved> {
+        self.0.unsaved.lock()
     }
 }
 

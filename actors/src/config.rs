@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Clock;
+use crate::meters::Meters;
 use crate::ports::{LiveCache, TrackStore};
 
 /// The condition of the core's threads and actors, whatever the store does.
@@ -82,4 +83,6 @@ pub struct LiveParts {
     pub cache: Option<Arc<dyn LiveCache>>,
     /// The server's clock.
     pub clock: Clock,
+    /// Where it counts; several cores may share them.
+    pub meters: Meters,
 }

@@ -8,6 +8,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
+pub use crate::histogram::{Histogram, HistogramSnapshot};
+
 /// Upper bounds of the histograms of waiting and commit times. Seconds.
 pub const SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
@@ -41,9 +43,9 @@ impl UpDownCounter {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// Sets the level.
-    pub fn set(&self, value: i64) {
-        self.0.store(value, Ordering::Relaxed);
+    /// Raises the level to at least this.
+    pub fn raise(&self, value: i64) {
+        self.0.fetch_max(value, Ordering::Relaxed);
     }
 
     /// The current level.
@@ -53,63 +55,39 @@ impl UpDownCounter {
     }
 }
 
-/// A histogram.
+/// What one part adds to a level that several have; taken away again when dropped.
 #[derive(Debug)]
-pub struct Histogram {
-    bounds: &'static [f64],
-    /// One per bound, and one for values above all of them.
-    counts: Box<[AtomicU64]>,
-    /// The bits of an `f64`.
-    sum: AtomicU64,
+pub struct Share<M> {
+    meters: Arc<M>,
+    level: fn(&M) -> &UpDownCounter,
+    value: i64,
 }
 
-/// A histogram as it stood at one moment, approximately.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HistogramSnapshot {
-    /// Each upper bound, the last one infinite, with the number of values up to it and above the bound before.
-    pub buckets: Vec<(f64, u64)>,
-    /// The sum of all values.
-    pub sum: f64,
+impl<M> Share<M> {
+    /// A share of nothing yet.
+    #[must_use]
+    pub const fn new(meters: Arc<M>, level: fn(&M) -> &UpDownCounter) -> Self {
+        Self { meters, level, value: 0 }
+    }
+
+    /// Sets what this part adds.
+    pub fn set(&mut self, value: usize) {
+        let value = i64::try_from(value).unwrap_or(i64::MAX);
+        (self.level)(&self.meters).add(value - self.value);
+        self.value = value;
+    }
+
+    /// This share with a value.
+    #[must_use]
+    pub fn of(mut self, value: usize) -> Self {
+        self.set(value);
+        self
+    }
 }
 
-impl HistogramSnapshot {
-    /// The number of values.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.buckets.iter().map(|(_, count)| count).sum()
-    }
-}
-
-impl Histogram {
-    /// A histogram with these upper bounds, in rising order.
-    #[must_use]
-    pub fn new(bounds: &'static [f64]) -> Self {
-        let counts = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
-        Self { bounds, counts, sum: AtomicU64::new(0.0_f64.to_bits()) }
-    }
-
-    /// Notes one value.
-    pub fn note(&self, value: f64) {
-        let bucket = self.bounds.partition_point(|bound| *bound < value);
-        self.counts[bucket].fetch_add(1, Ordering::Relaxed);
-        let more = |bits| Some((f64::from_bits(bits) + value).to_bits());
-        self.sum.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok();
-    }
-
-    /// Notes a time.
-    pub fn note_time(&self, time: Duration) {
-        self.note(time.as_secs_f64());
-    }
-
-    /// The values so far.
-    #[must_use]
-    pub fn read(&self) -> HistogramSnapshot {
-        let bounds = self.bounds.iter().copied().chain([f64::INFINITY]);
-        let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed));
-        HistogramSnapshot {
-            buckets: bounds.zip(counts).collect(),
-            sum: f64::from_bits(self.sum.load(Ordering::Relaxed)),
-        }
+impl<M> Drop for Share<M> {
+    fn drop(&mut self) {
+        (self.level)(&self.meters).add(-self.value);
     }
 }
 
@@ -204,9 +182,16 @@ impl Invariant {
     }
 }
 
-/// Everything the live core counts; cheap to clone.
+/// Everything that live cores count, one or several; cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Meters(Arc<Figures>);
+
+impl Meters {
+    /// A part's share of a level.
+    pub(crate) fn share(&self, level: fn(&Figures) -> &UpDownCounter) -> Share<Figures> {
+        Share::new(Arc::clone(&self.0), level)
+    }
+}
 
 impl std::ops::Deref for Meters {
     type Target = Figures;
@@ -326,14 +311,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_counts_up_to_its_bound() {
-        let histogram = Histogram::new(&[1.0, 10.0]);
-        for value in [0.5, 1.0, 1.5, 10.0, 11.0] {
-            histogram.note(value);
-        }
-        let read = histogram.read();
-        assert_eq!(read.buckets, [(1.0, 2), (10.0, 2), (f64::INFINITY, 1)]);
-        assert_eq!((read.sum, read.count()), (24.0, 5));
+    fn shares_add_up_and_go_with_their_parts() {
+        let meters = Meters::default();
+        let mut one = meters.share(|of| &of.corrections_waiting).of(3);
+        let two = meters.share(|of| &of.corrections_waiting).of(2);
+        one.set(1);
+        assert_eq!(meters.corrections_waiting.get(), 3);
+        drop(one);
+        assert_eq!(meters.corrections_waiting.get(), 2);
+        drop(two);
+        assert_eq!(meters.corrections_waiting.get(), 0);
     }
 
     #[test]

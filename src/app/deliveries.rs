@@ -1,6 +1,7 @@
 //! The thread of webhooks and of what is published to brokers, apart from those that serve requests and trackers.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::Arbiter;
@@ -70,7 +71,7 @@ fn publishers(context: &Context, missing: &[OrganizationId]) -> Vec<Publisher> {
         log: context.track.clone(),
         auth: context.auth.clone(),
         clock: context.clock.clone(),
-        meters: context.mqtt_out.clone(),
+        meters: Arc::clone(&context.meters.mqtt_out),
         stopping: context.webhooks.stopping(),
     };
     let (reading, naming) = (context.clone(), context.clone());

@@ -10,11 +10,10 @@ use tokio_util::task::TaskTracker;
 use waypost_actors::model::OrganizationId;
 
 use super::error::StartError;
-use super::listeners::MakeFront;
 use super::tune::tune;
 use crate::config::{DeviceListener, DeviceProtocol};
 use crate::connections::{Admitted, Connection, Connections};
-use crate::http::Front;
+use crate::http::{Front, MakeFront};
 use crate::ingest::devices::{self, Datagram, serve_datagrams};
 
 /// A listener whose address is taken, and which nobody serves yet: devices wait in the kernel.

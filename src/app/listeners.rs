@@ -22,7 +22,7 @@ use crate::cluster::router::RouterParts;
 use crate::config::{AdminListen, Settings};
 use crate::connections::{Connection, Connections};
 use crate::context::Context;
-use crate::http::{Front, admin, edge, waiting};
+use crate::http::{Front, MakeFront, admin, edge, waiting};
 use crate::readiness::Readiness;
 use crate::socket;
 use crate::telemetry::Metrics;
@@ -83,9 +83,6 @@ fn builder(settings: &Settings) -> ServerBuilder {
         None => server,
     }
 }
-
-/// Makes what a thread answers with, on that thread.
-pub(super) type MakeFront = Arc<dyn Fn() -> Front + Send + Sync>;
 
 /// Adds a listener for requests, which other nodes hand on if `is_of_nodes`.
 fn listen(

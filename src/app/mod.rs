@@ -35,11 +35,12 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::context::Context;
 use crate::mail::Transport;
+use crate::meters::Meters;
 use crate::readiness::Readiness;
 use crate::store::lock::ServerLock;
 use crate::store::probe::Probe;
 use crate::store::track::Track;
-use crate::telemetry::{Metrics, Serving};
+use crate::telemetry::Metrics;
 
 /// A server that is ready to run.
 pub struct Application {
@@ -92,11 +93,12 @@ impl Application {
 
         let devices = devices::bind(&settings.device_listeners)?;
 
-        let readiness = Readiness::default();
-        let metrics = Arc::new(Metrics::new(readiness.clone()));
+        let (readiness, meters) = (Readiness::default(), Meters::default());
+        let metrics = Arc::new(Metrics::new(readiness.clone(), meters.clone()));
         let admin = Admin::start(settings.admin_listen, wanted, &metrics)?;
         let room = RetryListener::open(&listener, readiness.clone())?;
-        let parts = Parts { settings, clock, mail, readiness: readiness.clone(), store: Box::new(store) };
+        let parts =
+            Parts { settings, clock, mail, readiness: readiness.clone(), meters, store: Box::new(store) };
         let started = parts.start().await;
         room.close().await;
         let Started { server: organizations, probe, lock } = match started {
@@ -115,13 +117,7 @@ impl Application {
         let device_addresses = devices.iter().map(devices::Bound::address).collect();
         let server = serve(listener, devices, context, &sockets)?;
         inputs::subscribe(context, missing, &sockets)?;
-        metrics.serving(Serving {
-            live: context.live.clone(),
-            sessions: context.sessions.clone(),
-            reports: context.report_log.clone(),
-            webhooks: context.webhooks.meters.clone(),
-            mqtt_out: context.mqtt_out.clone(),
-        });
+        metrics.serving(context.live.clone(), context.sessions.clone());
         readiness.serving();
         let admin_address = admin.as_ref().map(|admin| admin.address);
         Ok(Self {

@@ -23,6 +23,7 @@ use crate::cluster::router::RouterParts;
 use crate::cluster::shards::Shards;
 use crate::cluster::whose::Finder;
 use crate::config::Settings;
+use crate::meters::Meters;
 use crate::readiness::Readiness;
 use crate::store::claim_session::ClaimSession;
 use crate::store::open::Location;
@@ -72,8 +73,8 @@ impl Node {
         let device_addresses = devices.iter().map(devices::Bound::address).collect();
         settings.listen = address;
         settings.node_listen = Some(node_address);
-        let readiness = Readiness::default();
-        let metrics = Arc::new(Metrics::new(readiness.clone()));
+        let (readiness, meters) = (Readiness::default(), Meters::default());
+        let metrics = Arc::new(Metrics::new(readiness.clone(), meters.clone()));
         let admin = Admin::start(settings.admin_listen, address, &metrics)?;
         let room = RetryListener::open(&listener, readiness.clone())?;
         let parts = Rc::new(Parts {
@@ -81,6 +82,7 @@ impl Node {
             clock,
             mail: None,
             readiness: readiness.clone(),
+            meters,
             store: Box::new(|track| track),
         });
         let (shards, sockets) = (Shards::default(), TaskTracker::new());

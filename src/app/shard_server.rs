@@ -21,6 +21,7 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::context::Context;
 use crate::mail::{Post, Transport};
+use crate::meters::Meters;
 use crate::ops::tracker_reports::save;
 use crate::readiness::Readiness;
 use crate::store::cache::RedisCache;
@@ -47,6 +48,7 @@ pub(super) struct Parts {
     pub(super) clock: Clock,
     pub(super) mail: Option<Transport>,
     pub(super) readiness: Readiness,
+    pub(super) meters: Meters,
     pub(super) store: Box<WrapStore>,
 }
 
@@ -84,6 +86,7 @@ impl ShardServer {
             store: (parts.store)(Arc::clone(&track)),
             cache: cache(&parts.settings)?,
             clock: parts.clock.shared(),
+            meters: parts.meters.live.clone(),
         };
         let live = Live::start(live).await?;
         match share(parts, &live, track).await {
@@ -191,8 +194,8 @@ async fn share(
     let (db, clock, settings) = (track.db().clone(), parts.clock.clone(), parts.settings.clone());
     let mail = Post::new(db.clone(), clock.clone(), &settings, parts.mail.clone())?;
     let holds_platform = db.shard().holds_platform();
-    let readiness = parts.readiness.clone();
-    let context = Context::start(db, live.clone(), track, clock, settings, mail, readiness).await?;
+    let shared = (parts.readiness.clone(), parts.meters.clone());
+    let context = Context::start(db, live.clone(), track, clock, settings, mail, shared).await?;
     let missing = missing_organizations(&context).await?;
     let first_start = match holds_platform {
         true => Some(context.auth.first_start(&context.settings).await?),

@@ -7,17 +7,17 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use actix_http::{ConnectionType, RequestHead};
-use actix_web::HttpResponse;
 use actix_web::body::{BodySize, to_bytes_limited};
-use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
+use actix_web::dev::Payload;
 use actix_web::http::{Method, StatusCode, Uri, header};
 use actix_web::web::Data;
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::exchange::{AnswerBody, Body, Failed, ask};
+use super::for_nodes::device_path;
 use super::from_node;
 use super::relay::Relay;
 use super::router::{Router, Way};
@@ -26,12 +26,9 @@ use super::tunnel::join;
 use crate::config::DeviceListener;
 use crate::connections::Connection;
 use crate::context::Context;
-use crate::ingest::devices::{self, ADMITTED, Datagram, datagram};
-use crate::socket;
+use crate::ingest::devices::{self, ADMITTED, Datagram};
 use crate::store::shard::Shard;
 
-/// Where nodes reach an owner's listeners: `/devices/PROTOCOL/ORGANIZATION`.
-const PATH: &str = "/devices/";
 /// Bytes of a device that is not known yet, passed on at once.
 const PIECE_BYTES: usize = 512;
 /// Bytes of the longest answer to a datagram.
@@ -132,7 +129,7 @@ impl Relay {
 fn head(listener: DeviceListener, method: Method) -> RequestHead {
     let mut head = RequestHead::default();
     let DeviceListener { protocol, organization, .. } = listener;
-    let path = format!("{PATH}{}/{}", protocol.as_str(), organization.0);
+    let path = device_path(protocol, organization);
     head.method = method;
     head.uri = Uri::try_from(path).expect("a path of plain characters");
     head.headers.insert(header::HOST, header::HeaderValue::from_static("node"));
@@ -141,11 +138,7 @@ fn head(listener: DeviceListener, method: Method) -> RequestHead {
 }
 
 /// Passes on what a device says until the owner says whether it may report, in the first byte of what it says.
-async fn verdict(
-    device: &mut Connection,
-    owner: &mut TcpStream,
-    told: &mut BytesMut,
-) -> std::io::Result<u8> {
+async fn verdict(device: &mut Connection, owner: &mut TcpStream, told: &mut BytesMut) -> std::io::Result<u8> {
     let mut piece = [0; PIECE_BYTES];
     while told.is_empty() {
         tokio::select! {
@@ -159,38 +152,4 @@ async fn verdict(
         }
     }
     Ok(told.split_to(1)[0])
-}
-
-/// Answers another node that asks for a listener of this one; gives the request back if it asks for something else.
-pub(super) async fn answer(
-    mut request: ServiceRequest,
-    context: &Context,
-) -> Result<ServiceResponse, ServiceRequest> {
-    let Some(asked) = request.path().strip_prefix(PATH) else { return Err(request) };
-    let is_asked = |listener: &&DeviceListener| {
-        asked == format!("{}/{}", listener.protocol.as_str(), listener.organization.0)
-    };
-    let listener = context.settings.device_listeners.iter().find(is_asked).copied();
-    let answer = match listener.map(|listener| context.device_listener(listener)) {
-        // The nodes' settings differ.
-        None => HttpResponse::NotFound().finish(),
-        Some(listener) if *request.method() == Method::GET => {
-            let mut answer = HttpResponse::new(StatusCode::SWITCHING_PROTOCOLS);
-            answer.head_mut().set_connection_type(ConnectionType::Upgrade);
-            answer.headers_mut().insert(header::UPGRADE, header::HeaderValue::from_static("websocket"));
-            // The other node says nothing before this answer.
-            socket::take_over(answer, |connection, _read| devices::serve_relayed(connection, listener))
-        }
-        Some(listener) => {
-            let body = request.extract::<Bytes>().await.ok();
-            match body.and_then(|bytes| datagram(&bytes)) {
-                None => HttpResponse::BadRequest().finish(),
-                Some(datagram) => match devices::take_datagram(listener, datagram).await {
-                    Some(answer) => HttpResponse::Ok().body(answer),
-                    None => HttpResponse::NoContent().finish(),
-                },
-            }
-        }
-    };
-    Ok(request.into_response(answer))
 }

@@ -7,6 +7,7 @@ mod claim;
 mod devices;
 mod exchange;
 pub mod first_message;
+mod for_nodes;
 pub mod from_node;
 mod head;
 mod pool;

@@ -16,7 +16,7 @@ use actix_web::{Error, HttpResponse};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::devices;
+use super::for_nodes;
 use super::from_node;
 use super::relay::Relay;
 use super::shards::{Place, Shards};
@@ -193,7 +193,7 @@ async fn serve_node(
     found: Rc<Extensions>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let Some(context) = found.get::<Data<Context>>() else { return serve(request, next, found).await };
-    match devices::answer(request, context).await {
+    match for_nodes::answer(request, context).await {
         Ok(answer) => Ok(answer),
         Err(request) => serve(request, next, found).await,
     }

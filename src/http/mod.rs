@@ -67,6 +67,7 @@ pub mod webhooks;
 pub use edge::{RequestId, edge, small_as_it_is};
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use actix_web::web::{self, ServiceConfig};
 
@@ -88,6 +89,9 @@ pub enum Front {
     /// Those of a node of a cluster: each has the context of its organization's shard, or is handed on.
     Cluster(Rc<Router>),
 }
+
+/// Makes what a thread answers with, on that thread.
+pub type MakeFront = Arc<dyn Fn() -> Front + Send + Sync>;
 
 impl Front {
     /// Lets the vehicles of the calling thread's connections live on it; on a node of a cluster, those of each shard once it is

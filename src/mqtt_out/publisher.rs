@@ -1,9 +1,11 @@
 //! The task of one broker: connects, for as long as it takes, and publishes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rumqttc::{AsyncClient, Event, EventLoop, MqttOptions, Packet};
 use tokio::time::{sleep, timeout};
+use waypost_actors::meters::Share;
 
 use super::parts::Ports;
 use super::session::Session;
@@ -38,13 +40,12 @@ impl Publisher {
     /// Publishes until the server stops. What is not acknowledged by then is published again after the next start.
     pub async fn run(self) {
         let mut stopping = self.target.parts.stopping.clone();
-        self.target.parts.meters.brokers.add(1);
+        let _served = Share::new(Arc::clone(&self.target.parts.meters), |of| &of.brokers).of(1);
         tokio::select! {
             () = self.publish() => {}
             _ = stopping.wait_for(|stops| *stops) => {}
         }
         self.target.save().await;
-        self.target.parts.meters.brokers.add(-1);
     }
 
     async fn publish(&self) {
@@ -80,14 +81,12 @@ impl Publisher {
     /// Publishes over a connection until it ends; returns why it did.
     async fn serve(&self, client: AsyncClient, mut events: EventLoop) -> String {
         tracing::info!(broker = %self.target.broker, "connected to the broker, to publish");
-        self.target.parts.meters.connected.add(1);
+        let _connected = Share::new(Arc::clone(&self.target.parts.meters), |of| &of.connected).of(1);
         let window = Window::new(self.target.next(), MOST_UNDER_WAY.into());
         let session = Session::new(&self.target, client, window);
-        let why = tokio::select! {
+        tokio::select! {
             why = session.listen(&mut events) => why,
             why = session.work() => why,
-        };
-        self.target.parts.meters.connected.add(-1);
-        why
+        }
     }
 }

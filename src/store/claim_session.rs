@@ -46,11 +46,7 @@ impl ClaimSession {
     /// Joins the nodes on a PostgreSQL database as the node with this address, and says whether it is alone with the store: then it
     /// keeps others out until [`ClaimSession::let_others_in`]. `None` while a single server has the store, or another node prepares it
     /// for a cluster.
-    pub async fn join(
-        url: &str,
-        node: SocketAddr,
-        saw: Saw,
-    ) -> Result<Option<(Self, bool)>, OpenError> {
+    pub async fn join(url: &str, node: SocketAddr, saw: Saw) -> Result<Option<(Self, bool)>, OpenError> {
         let (asking, asked) = mpsc::channel(ASKED);
         let (telling, seen) = watch::channel(Claimed::default());
         let (joining, joined) = oneshot::channel();

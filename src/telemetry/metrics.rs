@@ -13,24 +13,11 @@ use waypost_actors::meters::{Figures, Invariant};
 use super::page::{Format, Page};
 use super::panics;
 use crate::cluster::shards::Shards;
+use crate::meters::Meters;
 use crate::readiness::Readiness;
-use crate::report_log::{ReportLog, Tally};
+use crate::report_log::{Tallies, Tally};
 use crate::sessions::{Counts, Sessions};
 use crate::{mqtt_out, webhooks};
-
-/// What exists only once the server serves.
-pub struct Serving {
-    /// The live core.
-    pub live: Live,
-    /// Open sockets.
-    pub sessions: Sessions,
-    /// What came in other clients' words.
-    pub reports: ReportLog,
-    /// Deliveries to webhooks.
-    pub webhooks: Arc<webhooks::Meters>,
-    /// What is published to brokers.
-    pub mqtt_out: Arc<mqtt_out::Meters>,
-}
 
 /// The metrics of a server, from its start.
 pub struct Metrics {
@@ -39,29 +26,36 @@ pub struct Metrics {
 
 struct Sources {
     readiness: Readiness,
+    meters: Meters,
     /// Set once the server serves.
     serving: OnceLock<Serving>,
-    /// Set once a node has joined its cluster.
-    shards: OnceLock<Shards>,
+}
+
+/// What is served.
+enum Serving {
+    /// Everything, by a single server.
+    Whole(Live, Sessions),
+    /// Shards, by a node of a cluster.
+    Shards(Shards),
 }
 
 impl Metrics {
     /// The metrics of a server that starts.
     #[must_use]
-    pub fn new(readiness: Readiness) -> Self {
-        Self { sources: Arc::new(Sources { readiness, serving: OnceLock::new(), shards: OnceLock::new() }) }
+    pub fn new(readiness: Readiness, meters: Meters) -> Self {
+        Self { sources: Arc::new(Sources { readiness, meters, serving: OnceLock::new() }) }
     }
 
-    /// Adds the metrics that exist only once the server serves.
-    pub fn serving(&self, serving: Serving) {
+    /// Adds the metrics that exist only once a single server serves.
+    pub fn serving(&self, live: Live, sessions: Sessions) {
         // Called once in a server's life.
-        self.sources.serving.set(serving).ok();
+        self.sources.serving.set(Serving::Whole(live, sessions)).ok();
     }
 
     /// Adds those of a node of a cluster.
     pub fn cluster(&self, shards: Shards) {
         // Called once in a server's life.
-        self.sources.shards.set(shards).ok();
+        self.sources.serving.set(Serving::Shards(shards)).ok();
     }
 
     /// Why the server cannot do its work, if it cannot.
@@ -86,8 +80,9 @@ impl Metrics {
 impl Sources {
     fn trouble(&self) -> Option<String> {
         match self.serving.get() {
-            Some(serving) => self.readiness.trouble_with(&serving.live),
-            None => self.readiness.trouble().or_else(|| self.shards.get().and_then(Shards::trouble)),
+            Some(Serving::Whole(live, _)) => self.readiness.trouble_with(live),
+            Some(Serving::Shards(shards)) => self.readiness.trouble().or_else(|| shards.trouble()),
+            None => self.readiness.trouble(),
         }
     }
 
@@ -116,26 +111,45 @@ fn sockets(page: &mut Page<'_>, open: Counts) -> fmt::Result {
     page.gauges("waypost_sockets", "Open sockets", "kind", open)
 }
 
+impl Serving {
+    fn sockets(&self) -> Counts {
+        match self {
+            Self::Whole(_, sessions) => sessions.counts(),
+            Self::Shards(shards) => {
+                let open = shards.served().into_iter().map(|(_, context)| context.sessions.counts());
+                open.fold(Counts::default(), |all, of| Counts {
+                    trackers: all.trackers + of.trackers,
+                    fleets: all.fleets + of.fleets,
+                    dispatchers: all.dispatchers + of.dispatchers,
+                })
+            }
+        }
+    }
+
+    /// How many fixes are on their way to a commit, and how many may be.
+    fn on_their_way(&self) -> (u32, u32) {
+        match self {
+            Self::Whole(live, _) => live.on_their_way(),
+            Self::Shards(shards) => {
+                let room = shards.served().into_iter().map(|(_, context)| context.live.on_their_way());
+                room.fold((0, 0), |(taken, total), (of, bound)| (taken + of, total + bound))
+            }
+        }
+    }
+}
+
 /// What a node of a cluster has.
 fn cluster(page: &mut Page<'_>, shards: &Shards) -> fmt::Result {
     let (here, elsewhere, unknown) = shards.counts();
     let places = [("here", here), ("elsewhere", elsewhere), ("unknown", unknown)];
     let places = places.map(|(place, count)| (place, count as f64));
     page.gauges("waypost_shards", "Shards of the cluster, by where this node finds them", "place", places)?;
-    page.counter("waypost_shard_takeovers", "Shards that this node took over", shards.takeovers())?;
-    let served = shards.served();
-    let open = served.iter().map(|(_, context)| context.sessions.counts());
-    let open = open.fold(Counts::default(), |all, of| Counts {
-        trackers: all.trackers + of.trackers,
-        fleets: all.fleets + of.fleets,
-        dispatchers: all.dispatchers + of.dispatchers,
-    });
-    sockets(page, open)
+    page.counter("waypost_shard_takeovers", "Shards that this node took over", shards.takeovers())
 }
 
 /// What came in other clients' words.
-fn inputs(page: &mut Page<'_>, reports: &ReportLog) -> fmt::Result {
-    let tallies = reports.tallies();
+fn inputs(page: &mut Page<'_>, tallies: &Tallies) -> fmt::Result {
+    let tallies = tallies.read();
     let of = |read: fn(&Tally) -> u64| tallies.iter().map(move |(input, tally)| (*input, read(tally)));
     let (name, help) = ("waypost_input_stored", "Positions stored that came by an adapter");
     page.counters(name, help, "input", of(|tally| tally.stored))?;
@@ -159,7 +173,7 @@ fn deliveries(page: &mut Page<'_>, of: &webhooks::Meters) -> fmt::Result {
     page.gauge("waypost_webhooks_failing", "Those of them whose last attempt failed", failing)?;
     let (name, help) =
         ("waypost_webhook_lag_seconds", "How old the oldest event is that a webhook still has to take");
-    page.gauge(name, help, of.lag_millis.get() as f64 / 1_000.0)
+    page.gauge(name, help, of.lag().as_secs_f64())
 }
 
 /// What was published to brokers.
@@ -172,8 +186,7 @@ fn published(page: &mut Page<'_>, of: &mqtt_out::Meters) -> fmt::Result {
     page.gauge("waypost_mqtt_brokers_connected", "Those of them that are connected", connected)
 }
 
-fn queues(page: &mut Page<'_>, live: &Live) -> fmt::Result {
-    let of = live.meters();
+fn queues(page: &mut Page<'_>, of: &Figures, (taken, total): (u32, u32)) -> fmt::Result {
     let queues = [
         ("fixes", &of.fixes),
         ("writes", &of.writes),
@@ -188,7 +201,6 @@ fn queues(page: &mut Page<'_>, live: &Live) -> fmt::Result {
     page.counters("waypost_queue_refused", "What it turned away", "queue", counts(|of| of.refused.get()))?;
     let waited = queues.map(|(name, of)| (name, of.waited.read()));
     page.histograms("waypost_queue_waiting_seconds", "How long what got through waited", "queue", &waited)?;
-    let (taken, total) = live.on_their_way();
     page.gauge(
         "waypost_fixes_on_their_way",
         "Fixes between their arrival and their commit",
@@ -258,18 +270,18 @@ impl Collector for Scrape {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut page = Page::new(encoder, self.format);
         self.sources.server(&mut page)?;
-        if let Some(shards) = self.sources.shards.get() {
+        let Some(serving) = self.sources.serving.get() else { return Ok(()) };
+        if let Serving::Shards(shards) = serving {
             cluster(&mut page, shards)?;
         }
-        let Some(serving) = self.sources.serving.get() else { return Ok(()) };
-        let Serving { live, sessions, reports, webhooks, mqtt_out } = serving;
-        sockets(&mut page, sessions.counts())?;
-        inputs(&mut page, reports)?;
+        let Meters { live, inputs: tallies, webhooks, mqtt_out } = &self.sources.meters;
+        sockets(&mut page, serving.sockets())?;
+        inputs(&mut page, tallies)?;
         deliveries(&mut page, webhooks)?;
         published(&mut page, mqtt_out)?;
-        queues(&mut page, live)?;
-        commits(&mut page, live.meters())?;
-        actors(&mut page, live.meters())
+        queues(&mut page, live, serving.on_their_way())?;
+        commits(&mut page, live)?;
+        actors(&mut page, live)
     }
 }
 

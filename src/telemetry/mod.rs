@@ -6,7 +6,7 @@ mod metrics;
 mod page;
 mod panics;
 
-pub use metrics::{Metrics, Serving};
+pub use metrics::Metrics;
 pub use page::Format;
 
 use std::io::IsTerminal;

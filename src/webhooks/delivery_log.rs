@@ -9,7 +9,7 @@ use std::time::Duration;
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
-use super::meters::Meters;
+use super::meters::{Meters, Standing};
 use crate::domain::webhook::WebhookAttempt;
 use crate::store::sql::{Db, SqlError};
 use crate::store::webhook_attempt;
@@ -25,7 +25,6 @@ const TRIM_AFTER: usize = 20_000;
 const TRIM_ROWS: i64 = 500;
 
 /// What is to be saved.
-#[derive(Default)]
 pub(super) struct DeliveryLog {
     attempts: Vec<(Uuid, WebhookAttempt)>,
     latest: HashMap<Uuid, Progress>,
@@ -36,6 +35,7 @@ pub(super) struct DeliveryLog {
     oldest: HashMap<Uuid, Timestamp>,
     since_trim: usize,
     meters: Arc<Meters>,
+    standing: Standing,
 }
 
 /// A part of it.
@@ -47,7 +47,17 @@ pub(super) struct Part {
 impl DeliveryLog {
     /// An empty log that reports to these meters.
     pub(super) fn new(meters: Arc<Meters>) -> Self {
-        Self { meters, ..Self::default() }
+        let standing = Standing::new(&meters);
+        Self {
+            attempts: Vec::new(),
+            latest: HashMap::new(),
+            saved: HashMap::new(),
+            urgent: HashSet::new(),
+            oldest: HashMap::new(),
+            since_trim: 0,
+            meters,
+            standing,
+        }
     }
 
     /// How far a webhook got, if it was served before.
@@ -82,9 +92,10 @@ impl DeliveryLog {
     }
 
     /// Tells operators how webhooks stand.
-    pub(super) fn tell(&self, now: Timestamp) {
+    pub(super) fn tell(&mut self, now: Timestamp) {
         let failing = self.latest.values().filter(|progress| progress.failing_since.is_some()).count();
-        self.meters.stand(self.latest.len(), failing, self.oldest.values().min().copied(), now);
+        let oldest = self.oldest.values().min().copied();
+        self.standing.note(self.latest.len(), failing, oldest, now);
     }
 
     /// Forgets webhooks that are served no more.

@@ -67,13 +67,13 @@ pub(super) struct Inbox {
 impl Webhooks {
     /// A handle to deliveries that do not run yet.
     #[must_use]
-    pub fn new(guard: Guard, master: MasterKey) -> Self {
+    pub fn new(guard: Guard, master: MasterKey, meters: Arc<Meters>) -> Self {
         let (orders, received) = mpsc::channel(MOST_ORDERS);
         let (changed, (stopping, stopped)) = (Arc::new(Notify::new()), watch::channel(false));
         let inbox = Inbox { orders: received, changed: Arc::clone(&changed), stopping: stopped };
         let (guard, stopping, inbox) =
             (Arc::new(guard), Arc::new(stopping), Arc::new(Mutex::new(Some(inbox))));
-        Self { guard, master, meters: Arc::default(), orders, changed, stopping, inbox }
+        Self { guard, master, meters, orders, changed, stopping, inbox }
     }
 
     /// Takes the inbox, which only the first caller gets.

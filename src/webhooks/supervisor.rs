@@ -116,7 +116,7 @@ impl Supervisor {
                     if saves % SAVES_BETWEEN_LOOKS == 0 {
                         self.look().await;
                     }
-                    self.shared.delivery_log.borrow().tell(self.shared.clock.now());
+                    self.shared.delivery_log.borrow_mut().tell(self.shared.clock.now());
                     self.save().await;
                 }
             }

@@ -75,7 +75,7 @@ async fn until_stored(store: &TestStore, count: usize) {
 }
 
 fn tally(server: &Server) -> Tally {
-    let tallies = server.context.report_log.tallies();
+    let tallies = server.context.meters.inputs.read();
     tallies.into_iter().find(|(input, _)| *input == "mqtt").map(|(_, tally)| tally).unwrap_or_default()
 }
 

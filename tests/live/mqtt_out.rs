@@ -106,7 +106,7 @@ async fn start(store: &TestStore, brokers: &[&str]) -> Server {
 }
 
 async fn connected(server: &Server, many: i64) {
-    eventually(DEADLINE, async || server.context.mqtt_out.connected.get() == many).await;
+    eventually(DEADLINE, async || server.context.meters.mqtt_out.connected.get() == many).await;
 }
 
 /// Where a bus is, as GET gives it.
@@ -158,14 +158,14 @@ async fn events_come_in_order_and_once_over_restarts_of_either_side(store: TestS
     // The broker may bring a subscriber again what it acknowledged just before the broker's end.
     eventually(DEADLINE, async || news(told()).len() >= 18).await;
     eventually(DEADLINE, async || cursor().await > newest()).await;
-    assert_eq!(server.context.mqtt_out.events.get(), 12);
+    assert_eq!(server.context.meters.mqtt_out.events.get(), 12);
     server.stop().await;
     let server = start(&store, &[&setting]).await;
     connected(&server, 1).await;
     two.cross(&server, 7, 8).await;
     eventually(DEADLINE, async || news(told()).len() >= 20).await;
     eventually(DEADLINE, async || cursor().await > newest()).await;
-    assert_eq!(server.context.mqtt_out.events.get(), 2);
+    assert_eq!(server.context.meters.mqtt_out.events.get(), 2);
     let fleet = furnished.fleet(&server).await;
     // All but the two that were before.
     assert_eq!(news(told()), fleet.events().await[2..]);
@@ -362,7 +362,11 @@ async fn for_an_organization_that_does_not_exist_nothing_is_tried(store: TestSto
     let missing = own.replace(&furnished.organization, "01a1faea-5ddc-7008-8434-f2bff1d0b5a1");
     let server = start(&store, &[&missing, &own]).await;
     connected(&server, 1).await;
-    assert_eq!(server.context.mqtt_out.brokers.get(), 1, "the other one stays shut until the next start");
+    assert_eq!(
+        server.context.meters.mqtt_out.brokers.get(),
+        1,
+        "the other one stays shut until the next start"
+    );
     server.stop().await;
 }
 

@@ -105,9 +105,9 @@ async fn what_happens_is_sent_signed_and_in_order_of_each_vehicle(store: TestSto
 }
 
 /// What operators see: attempts by outcome, webhooks that fail, seconds behind the log.
-fn told(server: &Server) -> (Vec<u64>, i64, i64) {
+fn told(server: &Server) -> (Vec<u64>, i64, u64) {
     let of = &server.context.webhooks.meters;
-    (of.outcomes().map(|(_, count)| count).collect(), of.failing.get(), of.lag_millis.get() / 1_000)
+    (of.outcomes().map(|(_, count)| count).collect(), of.failing.get(), of.lag().as_secs())
 }
 
 async fn a_failing_receiver_is_sent_the_same_again_after_a_restart_too(store: TestStore) {

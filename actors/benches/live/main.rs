@@ -15,6 +15,7 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
 use waypost_actors::live::{Live, LiveConfig, LiveParts};
+use waypost_actors::meters::Meters;
 use waypost_actors::model::{
     AttributesByFix, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Place, Polygon, Rules, ShapeSpec,
     Timestamp, Vehicle, VehicleId, VehicleLimits,
@@ -171,7 +172,9 @@ async fn started(ids: &[VehicleId]) -> Live {
     // A day ahead of the fixes, which must not be in its future.
     let clock = move || begin_of_time().plus_seconds(86_400.0 + begun.elapsed().as_secs_f64());
     let (store, config) = (Arc::new(Forgetful::new(seeds)), LiveConfig::default());
-    Live::start(LiveParts { config, store, cache: None, clock: Arc::new(clock) }).await.expect("it starts")
+    Live::start(LiveParts { config, store, cache: None, clock: Arc::new(clock), meters: Meters::default() })
+        .await
+        .expect("it starts")
 }
 
 /// A smooth ring of a hundred vertices.

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use waypost_actors::clock::Clock;
 use waypost_actors::live::{Live, LiveConfig, LiveParts};
 use waypost_actors::meters::Invariant;
+use waypost_actors::meters::Meters;
 use waypost_actors::model::{
     Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Place, Polygon, Rules, ShapeSpec, Timestamp,
     Vehicle, VehicleId, VehicleLimits,
@@ -214,7 +215,13 @@ impl World {
         clock.set(now);
         let hands = Arc::clone(&clock);
         let reading: Clock = Arc::new(move || hands.read());
-        let parts = LiveParts { config, store: store.clone(), cache: None, clock: Arc::clone(&reading) };
+        let parts = LiveParts {
+            config,
+            store: store.clone(),
+            cache: None,
+            clock: Arc::clone(&reading),
+            meters: Meters::default(),
+        };
         let live = within(Live::start(parts)).await.expect("the store answers at the start");
         // The handle and the directory hold the clock from the start.
         let readers = Arc::strong_count(&reading);

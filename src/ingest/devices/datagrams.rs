@@ -18,24 +18,12 @@ use crate::report_log::Tally;
 const LONGEST: usize = 2_048;
 /// Datagrams on their way at once. Beyond that none is read, and the kernel drops what it has no room for.
 const AT_ONCE: usize = 64;
-/// Devices looked up in the store at once.
-const AT_ONCE_LOOKED_UP: usize = 8;
 /// How long a look-up of an unknown name keeps its turn, which limits guessing.
 const UNKNOWN_FOR: Duration = Duration::from_secs(1);
 /// Pause after the socket failed.
 const ERROR_PAUSE: Duration = Duration::from_millis(10);
 /// A datagram that is not stored by then is given up; its device has sent it again.
 const STORED_WITHIN: Duration = Duration::from_secs(30);
-
-/// Devices that are looked up by datagrams now.
-#[derive(Clone)]
-pub struct LookUps(Arc<Semaphore>);
-
-impl Default for LookUps {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(AT_ONCE_LOOKED_UP)))
-    }
-}
 
 /// Serves a socket until `stopping` completes. `take` stores a datagram, and gives the answer.
 pub async fn serve_datagrams<F>(
@@ -85,7 +73,7 @@ async fn find(context: &ListenerContext, datagram: &Datagram) -> Option<Arc<Trac
     if let Some(known) = context.auth.known_device(organization, name) {
         return Some(known);
     }
-    let turn = Arc::clone(&context.look_ups.0).try_acquire_owned().ok()?;
+    let turn = context.look_ups.begin()?;
     let found = context.auth.device(organization, name).await.ok()?;
     if found.is_none() {
         context.keep_pending(name, &datagram.items);

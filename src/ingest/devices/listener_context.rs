@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use waypost_actors::live::Live;
 
-use super::datagrams::LookUps;
 use super::inbox::Inbox;
 use super::message::Message;
 use super::protocols::dialect;
@@ -23,6 +23,26 @@ const NAMED_WITHIN: Duration = Duration::from_secs(30);
 /// A device that may not report waits this long for its refusal. Together with the bound on connections of one
 /// address that keep the server waiting, this is how many names a stranger may try.
 const REFUSED_AFTER: Duration = Duration::from_secs(5);
+
+/// Devices looked up by datagrams at once.
+const LOOK_UPS: usize = 8;
+
+/// Devices that are looked up by datagrams now.
+#[derive(Clone)]
+pub struct LookUps(Arc<Semaphore>);
+
+impl Default for LookUps {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(LOOK_UPS)))
+    }
+}
+
+impl LookUps {
+    /// A turn to look one up; `None` while too many are.
+    pub(super) fn begin(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.0).try_acquire_owned().ok()
+    }
+}
 
 /// What the connections of a listener share.
 #[derive(Clone)]
@@ -80,7 +100,11 @@ impl ListenerContext {
         pending::keep(&self.report_log, organization, device, items.iter().flatten(), self.live.now());
     }
 
-    async fn named<S: AsyncRead + Unpin>(&self, connection: &mut S, inbox: &mut Inbox) -> Option<(String, Message)> {
+    async fn named<S: AsyncRead + Unpin>(
+        &self,
+        connection: &mut S,
+        inbox: &mut Inbox,
+    ) -> Option<(String, Message)> {
         let mut scratch = [0; 512];
         loop {
             while let Some(mut message) = inbox.take(self.live.now()).ok()? {

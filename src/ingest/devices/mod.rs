@@ -18,7 +18,7 @@ mod teltonika;
 #[cfg(test)]
 mod tests;
 
-pub use datagrams::{LookUps, serve_datagrams, take_datagram};
-pub use listener_context::ListenerContext;
+pub use datagrams::{serve_datagrams, take_datagram};
+pub use listener_context::{ListenerContext, LookUps};
 pub use session::{ADMITTED, serve, serve_relayed};
 pub use teltonika::{Datagram, datagram};

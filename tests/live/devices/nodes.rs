@@ -21,6 +21,8 @@ struct Node {
     launch: Launch,
     program: Program,
     ports: [u16; 4],
+    /// Where its metrics are.
+    admin: u16,
 }
 
 impl Node {
@@ -28,13 +30,27 @@ impl Node {
         let ports = [0; 4].map(|_| port_for_restarts());
         let listeners: Vec<String> = listeners(organization, ports).iter().map(ToString::to_string).collect();
         let mut launch = launch(store);
+        let admin = port_for_restarts();
         let node_listen = format!("127.0.0.1:{}", port_for_restarts());
         launch.settings.extend([
             ("WAYPOST_DEVICE_LISTENERS".to_owned(), listeners.join(",")),
             ("WAYPOST_NODE_LISTEN".to_owned(), node_listen),
+            ("WAYPOST_ADMIN_LISTEN".to_owned(), format!("127.0.0.1:{admin}")),
         ]);
         let program = Program::spawn(&launch);
-        Self { launch, program, ports }
+        Self { launch, program, ports, admin }
+    }
+
+    /// How many positions came by Teltonika, as its metrics say.
+    async fn counted(&self) -> usize {
+        let url = format!("http://127.0.0.1:{}/metrics", self.admin);
+        let bytes =
+            awc::Client::default().get(url).send().await.unwrap().body().limit(1 << 20).await.unwrap();
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("waypost_input_stored_total{input=\"teltonika\"} "));
+        line.map_or(0, |count| count.parse().unwrap())
     }
 
     fn at(&self, index: usize) -> SocketAddr {
@@ -54,10 +70,13 @@ fn devices_report_at_any_node_and_lose_nothing_when_one_is_killed() {
 
         let start = (waypost::clock::Clock::system().now().as_millis() / 1_000 - 7_200) * 1_000;
         let (mut forgotten, mut reporting) = (Vec::new(), Vec::new());
-        for (number, (speaks, name, listener)) in
-            [(Speaks::Teltonika, NAMES[0], 0), (Speaks::Datagrams, NAMES[1], 0), (Speaks::Queclink, NAMES[3], 3)]
-                .into_iter()
-                .enumerate()
+        for (number, (speaks, name, listener)) in [
+            (Speaks::Teltonika, NAMES[0], 0),
+            (Speaks::Datagrams, NAMES[1], 0),
+            (Speaks::Queclink, NAMES[3], 3),
+        ]
+        .into_iter()
+        .enumerate()
         {
             // Half of what each has at either node, one after the other: one of them has to hand it on.
             let fixes: Vec<i64> = (0..FIXES as i64).map(|n| start + n * 1_000).collect();
@@ -79,6 +98,10 @@ fn devices_report_at_any_node_and_lose_nothing_when_one_is_killed() {
         for number in 0..2 {
             let before = count();
             eventually(DEADLINE, || async { count() >= before + 60 || count() == all }).await;
+            if number == 0 {
+                let counted = nodes[0].counted().await + nodes[1].counted().await;
+                assert!(counted > 0, "a node counts what its shards do");
+            }
             nodes[number].program.kill();
             nodes[number].program = Program::start(&nodes[number].launch).await;
         }
@@ -99,7 +122,9 @@ fn devices_report_at_any_node_and_lose_nothing_when_one_is_killed() {
 async fn strangers_are_told_the_same_at_each(nodes: &[Node; 2]) {
     let told = async |node: &Node| {
         let mut wire = TcpStream::connect(node.at(0)).await.unwrap();
-        wire.write_all(&[greeting("999999999999999"), teltonika(&[1_700_000_000_000])].concat()).await.unwrap();
+        wire.write_all(&[greeting("999999999999999"), teltonika(&[1_700_000_000_000])].concat())
+            .await
+            .unwrap();
         last_words(&mut wire).await
     };
     let heard = tokio::join!(told(&nodes[0]), told(&nodes[1]));

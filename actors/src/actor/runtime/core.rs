@@ -71,8 +71,8 @@ impl Threads {
 
 impl Core {
     pub(crate) fn start(parts: LiveParts, mut seeds: Seeds) -> Self {
-        let LiveParts { config, store, cache, clock } = parts;
-        let (threads, meters) = (Threads::start(config.workers), Meters::default());
+        let LiveParts { config, store, cache, clock, meters } = parts;
+        let threads = Threads::start(config.workers);
         let permits = Permits::new(config.max_waiting_fixes, meters.clone());
         let snapshots = FenceSnapshots::load(&seeds.fences);
         let hub = PositionHub::begin(&threads.router, permits.clone());

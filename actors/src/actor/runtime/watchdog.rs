@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use super::workers::Workers;
 use crate::config::Health;
-use crate::meters::Meters;
+use crate::meters::{Figures, Meters, Share};
 
 /// What is checked, and how patiently.
 pub(crate) struct WatchdogParts {
@@ -62,8 +62,9 @@ impl Watchdog {
 
 fn run(parts: &WatchdogParts, told: &watch::Sender<Health>, stopped: &mpsc::Receiver<()>) {
     let mut questions = HashMap::new();
+    let mut stalled = parts.meters.share(|of| &of.stalled_threads);
     while stopped.recv_timeout(parts.every) == Err(RecvTimeoutError::Timeout) {
-        let health = look(parts, &mut questions);
+        let health = look(parts, &mut questions, &mut stalled);
         told.send_if_modified(|known| {
             // Broken is final.
             let changed = *known != health && !matches!(known, Health::Broken(_));
@@ -84,7 +85,11 @@ fn report(health: &Health) {
     }
 }
 
-fn look(parts: &WatchdogParts, questions: &mut HashMap<String, Question>) -> Health {
+fn look(
+    parts: &WatchdogParts,
+    questions: &mut HashMap<String, Question>,
+    many: &mut Share<Figures>,
+) -> Health {
     let mut stalled = Vec::new();
     let mut broken = Vec::new();
     let own = parts.threads.iter().map(|(name, thread)| (name.clone(), thread.clone(), false));
@@ -116,7 +121,7 @@ fn look(parts: &WatchdogParts, questions: &mut HashMap<String, Question>) -> Hea
         }
         questions.insert(name, open);
     }
-    parts.meters.stalled_threads.set(i64::try_from(stalled.len()).unwrap_or(i64::MAX));
+    many.set(stalled.len());
     let gone = parts.actors.iter().filter(|(_, is_there)| !is_there());
     broken.extend(gone.map(|(name, _)| format!("the actor {name} ended")));
     match (broken.is_empty(), stalled.is_empty()) {

@@ -177,7 +177,7 @@ pub(super) fn commit(
             return Ended::Broken(which, what, transaction);
         }
         if let Some(newest) = transaction.newest_arrival() {
-            meters.newest_fix_millis.set(newest.as_micros() / 1_000);
+            meters.newest_fix_millis.raise(newest.as_micros() / 1_000);
         }
         let weight = transaction.weight();
         let Transaction { batch, owed } = transaction;

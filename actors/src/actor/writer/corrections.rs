@@ -17,7 +17,7 @@ use crate::actor::runtime::router::VehicleRouter;
 use crate::actor::vehicle::messages::Correct;
 use crate::actor::vehicle::report_batch::Outcome;
 use crate::error::LiveError;
-use crate::meters::Meters;
+use crate::meters::{Figures, Meters, Share};
 use crate::model::VehicleId;
 
 /// Steps under way at once at most, over all vehicles: they mostly wait for the store, and share its commits.
@@ -70,19 +70,21 @@ pub(crate) struct Corrections {
     /// How many may run now.
     may_run: usize,
     waiters: Vec<Waiter>,
+    waiting: Share<Figures>,
 }
 
 impl Corrections {
     pub(crate) fn new(parts: CorrectionsParts) -> Self {
         let (cases, line, waiters) = Default::default();
-        Self { parts, cases, line, running: 0, may_run: 1, waiters }
+        let waiting = parts.meters.share(|of| &of.corrections_waiting);
+        Self { parts, cases, line, running: 0, may_run: 1, waiters, waiting }
     }
 
     /// Adds a vehicle that was clean and is now dirty.
     fn open(&mut self, vehicle: VehicleId) {
         self.parts.meters.corrections.offer(1);
-        self.parts.meters.corrections_waiting.add(1);
         self.cases.insert(vehicle, Case { turn: Turn::Paused, failures: 0, since: Instant::now() });
+        self.waiting.set(self.cases.len());
     }
 
     fn pause(&mut self, vehicle: VehicleId, pause: Duration, ctx: &mut Context<Self>) {
@@ -153,7 +155,7 @@ impl Corrections {
     fn forget(&mut self, vehicle: VehicleId) {
         if let Some(case) = self.cases.remove(&vehicle) {
             self.parts.meters.corrections.accept(1, case.since.elapsed());
-            self.parts.meters.corrections_waiting.add(-1);
+            self.waiting.set(self.cases.len());
         }
         for waiter in &mut self.waiters {
             waiter.vehicles.remove(&vehicle);

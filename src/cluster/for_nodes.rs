@@ -1,0 +1,56 @@
+//! What only other nodes ask for: the connections and datagrams of hardware trackers, which come to any node and are served by the
+//! owner of their listener's organization.
+
+use actix_http::ConnectionType;
+use actix_web::HttpResponse;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::{Method, StatusCode, header};
+use bytes::Bytes;
+use waypost_actors::model::OrganizationId;
+
+use crate::config::{DeviceListener, DeviceProtocol};
+use crate::context::Context;
+use crate::ingest::devices::{self, datagram};
+use crate::socket;
+
+/// Where nodes reach listeners.
+const DEVICES: &str = "/devices/";
+
+/// Where nodes reach the listener of a protocol and an organization.
+pub(super) fn device_path(protocol: DeviceProtocol, organization: OrganizationId) -> String {
+    format!("{DEVICES}{}/{}", protocol.as_str(), organization.0)
+}
+
+/// Answers another node that asks for a listener of this one; gives the request back if it asks for something else.
+pub(super) async fn answer(
+    mut request: ServiceRequest,
+    context: &Context,
+) -> Result<ServiceResponse, ServiceRequest> {
+    if !request.path().starts_with(DEVICES) {
+        return Err(request);
+    }
+    let is_asked = |it: &&DeviceListener| request.path() == device_path(it.protocol, it.organization);
+    let listener = context.settings.device_listeners.iter().find(is_asked).copied();
+    let answer = match listener.map(|listener| context.device_listener(listener)) {
+        // The nodes' settings differ.
+        None => HttpResponse::NotFound().finish(),
+        Some(listener) if *request.method() == Method::GET => {
+            let mut answer = HttpResponse::new(StatusCode::SWITCHING_PROTOCOLS);
+            answer.head_mut().set_connection_type(ConnectionType::Upgrade);
+            answer.headers_mut().insert(header::UPGRADE, header::HeaderValue::from_static("websocket"));
+            // The other node says nothing before this answer.
+            socket::take_over(answer, |connection, _read| devices::serve_relayed(connection, listener))
+        }
+        Some(listener) => {
+            let body = request.extract::<Bytes>().await.ok();
+            match body.and_then(|bytes| datagram(&bytes)) {
+                None => HttpResponse::BadRequest().finish(),
+                Some(datagram) => match devices::take_datagram(listener, datagram).await {
+                    Some(answer) => HttpResponse::Ok().body(answer),
+                    None => HttpResponse::NoContent().finish(),
+                },
+            }
+        }
+    };
+    Ok(request.into_response(answer))
+}
