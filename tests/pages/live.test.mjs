@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Fleet, Wire, eventually, hasMap, isLive, picture, setUp, signIn, visit } from "./harness/index.mjs";
+import { Fleet, Wire, eventually, hasMap, isLive, isSettled, picture, setUp, signIn, visit } from "./harness/index.mjs";
 
 const DEPOT = { latitude: 59.33, longitude: 18.06 };
 const OUTSIDE = { latitude: 59.34, longitude: 18.06, speedKmh: 40, headingDegrees: 180 };
@@ -210,6 +210,41 @@ test("the list is searched, narrowed and sorted", async () => {
   await list.getByRole("searchbox").fill("");
   await page.getByRole("button", { name: /silent/ }).click();
   await list.getByText("No vehicle is like that").waitFor();
+});
+
+test("a large fleet is shown before all its names are here, and what is told meanwhile is newer than they are", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const vehicles = await fleet.vehicles(201);
+  const gateway = await fleet.gateway();
+  const recordedAt = new Date().toISOString();
+  await gateway.post("/v1/positions", { items: vehicles.map(({ tracker: { uniqueId } }) => ({ uniqueId, recordedAt, ...DEPOT })) });
+  const last = vehicles.find(({ name }) => name === "Bus 99");
+  const page = await stage.page();
+  const asked = [];
+  let read, release;
+  const isRead = new Promise((resolve) => { read = resolve; });
+  const isReleased = new Promise((resolve) => { release = resolve; });
+  await page.route("**/v1/vehicles?*", async (route) => {
+    const number = new URL(route.request().url()).searchParams.get("page");
+    asked.push(number);
+    const response = await route.fetch();
+    if (number === "2") {
+      read();
+      await isReleased;
+    }
+    await route.fulfill({ response });
+  });
+  await signIn(page, fleet);
+  const list = region(page, "Vehicles");
+  await list.getByText("200 of 201 vehicles").waitFor();
+  await isRead;
+  await fleet.admin.put(`/v1/vehicles/${last.id}`, { name: "Tram 99" });
+  await list.getByText("201 vehicles", { exact: true }).waitFor();
+  release();
+  await isSettled(page);
+  await list.getByRole("searchbox").fill("99");
+  await eventually(async () => assert.deepEqual(await list.locator("tbody th").allInnerTexts(), ["Bus 199", "Tram 99"]));
+  assert.deepEqual(asked, ["1", "2"]);
 });
 
 test("who is silent is who the server says is silent", async () => {
