@@ -246,6 +246,13 @@ test("a large fleet is shown before all its names are here, and what is told mea
   await list.getByRole("searchbox").fill("99");
   await eventually(async () => assert.deepEqual(await list.locator("tbody th").allInnerTexts(), ["Bus 199", "Tram 99"]));
   assert.deepEqual(asked, ["1", "2"]);
+
+  // who saves one reads that one again
+  await visit(page, `#/live/${last.id}`);
+  await page.getByRole("button", { name: "Deactivate", exact: true }).click();
+  await page.getByRole("button", { name: "Activate", exact: true }).waitFor();
+  await isSettled(page);
+  assert.deepEqual(asked.slice(2), [last.id]);
 });
 
 test("who is silent is who the server says is silent", async () => {

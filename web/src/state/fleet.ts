@@ -104,8 +104,14 @@ async function read<T extends { readonly id: string }>(
 const readVehicles = (begin?: (count: number) => void) =>
   read<VehicleOut>(vehicles, (page) => api.get("/v1/vehicles", { query: { ...page, ...scope.value, include: "none", sort: "name" } }), begin);
 
-/** Loads the vehicles' master data again: after one was changed. */
-export const loadVehicles = once(() => readVehicles());
+/** Loads the master data of all vehicles again. */
+const loadVehicles = once(() => readVehicles());
+
+/** Loads the master data of one vehicle again: after it was changed. */
+export const loadVehicle = (id: string) => ofShown(
+  () => api.get("/v1/vehicles", { query: { ...scope.peek(), vehicleId: [id], include: "none" } }),
+  ({ data: [data] }) => put(vehicles, [{ resourceId: id, data }]),
+);
 
 /** Loads the fences again: after one was changed. */
 export const loadFences = once(() =>
@@ -292,7 +298,7 @@ interface Named {
 }
 
 /** Each change tells its thing as it is now; those of which nothing is told are gone. */
-function put<T>(held: Signal<ReadonlyMap<string, T>>, taken: readonly ShownChange[]): void {
+function put<T>(held: Signal<ReadonlyMap<string, T>>, taken: readonly { readonly resourceId: string; readonly data?: unknown }[]): void {
   if (taken.length === 0) return;
   const now = new Map(held.peek());
   for (const { resourceId, data } of taken) {

@@ -8,7 +8,7 @@ import { byName, fullName } from "../../format";
 import { Desk, Detail } from "../../parts/Desk";
 import { Listing } from "../../parts/Listing";
 import { type Issued, TokenDialog } from "../../parts/TokenDialog";
-import { isListed, loadVehicles, vehicles } from "../../state/fleet";
+import { isListed, loadVehicle, vehicles } from "../../state/fleet";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
 import { VehicleForm } from "../vehicle/VehicleForm";
@@ -23,7 +23,7 @@ export function VehiclesView({ parts: [open] }: { parts: readonly string[] }) {
   const show = () => { location.hash = href("live", made.peek() ?? ""); };
   const saved = async (id: string) => {
     made.value = id;
-    await loadVehicles();
+    await loadVehicle(id);
     // its token is read first
     if (!issued.peek()) show();
   };
