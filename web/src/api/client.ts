@@ -48,9 +48,6 @@ type Page<T> = { readonly data: readonly T[]; readonly pagination: { readonly to
 /** Items per page, at most what the server allows. */
 export const PAGE_LIMIT = 200;
 
-/** So many pages of a list are asked for at a time: a browser sends six requests, and what else is asked must not wait for a list. */
-const AT_A_TIME = 4;
-
 /**
  * All items of a list of master data: `all((page) => api.get("/v1/vehicles", { query: { ...page } }))`. `begin` is told the first page
  * as soon as it is there.
@@ -58,17 +55,9 @@ const AT_A_TIME = 4;
 export async function all<T>(list: (page: { page: number; limit: number }) => Promise<Page<T>>, begin: (first: Page<T>) => void = () => {}): Promise<T[]> {
   const first = await list({ page: 1, limit: PAGE_LIMIT });
   begin(first);
-  const pages = [first];
-  let asked = 1;
-  const askOn = async () => {
-    while (asked < first.pagination.totalPages) {
-      asked += 1;
-      const page = asked;
-      pages[page - 1] = await list({ page, limit: PAGE_LIMIT });
-    }
-  };
-  await Promise.all(Array.from({ length: AT_A_TIME }, askOn));
-  return pages.flatMap(({ data }) => data);
+  // the browser sends six at a time
+  const others = Array.from({ length: Math.max(0, first.pagination.totalPages - 1) }, (_, index) => list({ page: index + 2, limit: PAGE_LIMIT }));
+  return [first, ...(await Promise.all(others))].flatMap(({ data }) => data);
 }
 
 interface Slice<T> {

@@ -1,1 +1,0 @@
-export{n as alerts,r as followAlerts}from"./alerts-Ma8QfS_w.js";
