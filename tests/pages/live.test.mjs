@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Fleet, Wire, eventually, hasMap, isLive, picture, setUp, signIn, visit } from "./harness/index.mjs";
+import { Fleet, Wire, eventually, hasMap, isLive, isSettled, picture, setUp, signIn, visit } from "./harness/index.mjs";
 
 const DEPOT = { latitude: 59.33, longitude: 18.06 };
 const OUTSIDE = { latitude: 59.34, longitude: 18.06, speedKmh: 40, headingDegrees: 180 };
@@ -212,6 +212,49 @@ test("the list is searched, narrowed and sorted", async () => {
   await list.getByText("No vehicle is like that").waitFor();
 });
 
+test("a large fleet is shown before all its names are here, and what is told meanwhile is newer than they are", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const vehicles = await fleet.vehicles(201);
+  const gateway = await fleet.gateway();
+  const recordedAt = new Date().toISOString();
+  await gateway.post("/v1/positions", { items: vehicles.map(({ tracker: { uniqueId } }) => ({ uniqueId, recordedAt, ...DEPOT })) });
+  const last = vehicles.find(({ name }) => name === "Bus 99");
+  const page = await stage.page();
+  const asked = [];
+  let read, release;
+  const isRead = new Promise((resolve) => { read = resolve; });
+  const isReleased = new Promise((resolve) => { release = resolve; });
+  await page.route(({ pathname }) => pathname === "/v1/vehicles", async (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    const number = query.get("page");
+    asked.push(number ?? query.get("vehicleId"));
+    const response = await route.fetch();
+    if (number === "2") {
+      read();
+      await isReleased;
+    }
+    await route.fulfill({ response });
+  });
+  await signIn(page, fleet);
+  const list = region(page, "Vehicles");
+  await list.getByText("200 of 201 vehicles").waitFor();
+  await isRead;
+  await fleet.admin.put(`/v1/vehicles/${last.id}`, { name: "Tram 99" });
+  await list.getByText("201 vehicles", { exact: true }).waitFor();
+  release();
+  await isSettled(page);
+  await list.getByRole("searchbox").fill("99");
+  await eventually(async () => assert.deepEqual(await list.locator("tbody th").allInnerTexts(), ["Bus 199", "Tram 99"]));
+  assert.deepEqual(asked, ["1", "2"]);
+
+  // who saves one reads that one again
+  await visit(page, `#/live/${last.id}`);
+  await page.getByRole("button", { name: "Deactivate", exact: true }).click();
+  await page.getByRole("button", { name: "Activate", exact: true }).waitFor();
+  await isSettled(page);
+  assert.deepEqual(asked.slice(2), [last.id]);
+});
+
 test("who is silent is who the server says is silent", async () => {
   const fleet = await Fleet.make(stage.server);
   const tram = await fleet.vehicle("Tram 9");
@@ -340,4 +383,48 @@ test("the feed of events holds still under the pointer, and mutes a fence", asyn
   await feed.getByRole("listitem").filter({ hasText: "Yard" }).waitFor({ state: "detached" });
   await feed.getByRole("button", { name: "Unmute Yard" }).click();
   await feed.getByRole("listitem").filter({ hasText: "Yard" }).waitFor();
+});
+
+test("what was shown when the tokens were renewed is kept no longer than it is shown", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const yards = await Promise.all([0, 1, 2, 3].map((number) => {
+    const place = { latitude: 59.33 + number / 100, longitude: 18.06 };
+    return fleet.circle(`Yard ${number}`, place).then(() => place);
+  }));
+  const buses = await fleet.vehicles(24);
+  const page = await stage.page();
+  await signIn(page, fleet);
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable");
+  const inside = region(page, "Inside now");
+  let recorded = Date.now() - 3_000_000;
+  const report = async (some, place) => {
+    recorded += 20_000;
+    await Promise.all(some.map((bus) => bus.at(place.latitude, place.longitude, { recordedAt: new Date(recorded).toISOString() })));
+  };
+  const groups = yards.map((yard, number) => [yard, buses.slice(6 * number, 6 * number + 6)]);
+  const round = async (isRenewed) => {
+    for (const [yard, some] of groups) await report(some, yard);
+    await eventually(async () => assert.equal(await inside.getByRole("listitem").count(), buses.length));
+    // as another tab says that it has new ones
+    if (isRenewed) await page.evaluate(() => dispatchEvent(new StorageEvent("storage", { key: "waypost.session" })));
+    for (const [number, [, some]] of groups.entries()) {
+      await report(some, { latitude: 59.33, longitude: 18.5 });
+      await inside.getByRole("heading", { name: `Yard ${number}` }).waitFor({ state: "detached" });
+    }
+  };
+  /** How many nodes are held that are not in the document. */
+  const held = async () => {
+    await session.send("HeapProfiler.collectGarbage");
+    const { metrics } = await session.send("Performance.getMetrics");
+    const shown = await page.evaluate(() => document.evaluate("count(//node())", document, null, XPathResult.NUMBER_TYPE).numberValue);
+    return metrics.find(({ name }) => name === "Nodes").value - shown;
+  };
+  await round(false);
+  const before = await held();
+  for (let number = 0; number < 3; number += 1) await round(true);
+  const grown = await held() - before;
+  console.log(`nodes held beside those shown, after three times: ${grown} more`);
+  // each event in the list has one
+  assert.ok(grown < 4 * buses.length, `${grown} nodes`);
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Fleet, Server, eventually, setUp, signIn, visit } from "./harness/index.mjs";
+import { Fleet, Server, eventually, isSettled, setUp, signIn, visit } from "./harness/index.mjs";
 
 const stage = setUp();
 const START = Date.parse("2026-05-01T10:00:00Z") / 1000;
@@ -46,6 +46,19 @@ test("a device that reports shows by itself, and becomes a tracker of a vehicle 
   await row.waitFor({ state: "detached" });
   await eventually(async () => assert.equal((await fleet.admin.get(`/v1/vehicles/${bus.id}/positions`)).data.length, 3));
   assert.deepEqual(page.faults, []);
+});
+
+test("the list is asked for once as it is opened, also after trackers were changed", async () => {
+  const { fleet, page } = await opened();
+  await visit(page, "#/fleet");
+  const { name, tracker } = await fleet.vehicle();
+  await page.getByRole("row", { name }).waitFor();
+  const asked = [];
+  page.on("request", (request) => { if (new URL(request.url()).pathname === "/v1/trackers") asked.push(request.url()); });
+  await visit(page, "#/trackers");
+  await page.getByRole("row", { name: tracker.uniqueId }).waitFor();
+  await isSettled(page);
+  assert.equal(asked.length, 1, `${asked}`);
 });
 
 test("a device gets a new vehicle, and what is refused of that stands at its field", async () => {

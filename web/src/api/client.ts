@@ -43,14 +43,18 @@ export const api = {
   download: <P extends PathOf<"get">>(path: P, asked: Asked<P, "get">) => sent(prepare("get", path, asked), (answer) => answer.blob()),
 };
 
-type Page<T> = { readonly data: readonly T[]; readonly pagination: { readonly totalPages: number } };
+type Page<T> = { readonly data: readonly T[]; readonly pagination: { readonly totalItems: number; readonly totalPages: number } };
 
 /** Items per page, at most what the server allows. */
 export const PAGE_LIMIT = 200;
 
-/** All items of a list of master data: `all((page) => api.get("/v1/vehicles", { query: { ...page } }))`. */
-export async function all<T>(list: (page: { page: number; limit: number }) => Promise<Page<T>>): Promise<T[]> {
+/**
+ * All items of a list of master data: `all((page) => api.get("/v1/vehicles", { query: { ...page } }))`. `begin` is told the first page
+ * as soon as it is there.
+ */
+export async function all<T>(list: (page: { page: number; limit: number }) => Promise<Page<T>>, begin: (first: Page<T>) => void = () => {}): Promise<T[]> {
   const first = await list({ page: 1, limit: PAGE_LIMIT });
+  begin(first);
   // the browser sends six at a time
   const others = Array.from({ length: Math.max(0, first.pagination.totalPages - 1) }, (_, index) => list({ page: index + 2, limit: PAGE_LIMIT }));
   return [first, ...(await Promise.all(others))].flatMap(({ data }) => data);

@@ -56,6 +56,7 @@ export interface Prepared {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Blob | undefined;
   readonly signal: AbortSignal | undefined;
+  readonly priority: RequestPriority;
 }
 
 /** Makes nothing, and is asked again by whoever wants it. */
@@ -73,6 +74,8 @@ export function prepare<P extends keyof paths, M extends Method>(method: M, path
     headers,
     body: asked.body === undefined ? undefined : JSON.stringify(asked.body),
     signal: asked.signal,
+    // the first page of a list is shown, and whatever else is asked meanwhile
+    priority: Number((asked.query as { page?: number } | undefined)?.page ?? 1) > 1 ? "low" : "auto",
   };
 }
 
@@ -109,7 +112,7 @@ const json = async <T>(answer: Response): Promise<T> => {
 };
 
 async function sendOnce<T>(request: Prepared, token: string | undefined, read: Read<T>): Promise<T> {
-  const init: RequestInit = { method: request.method, headers: token ? { ...request.headers, Authorization: `Bearer ${token}` } : request.headers };
+  const init: RequestInit = { method: request.method, priority: request.priority, headers: token ? { ...request.headers, Authorization: `Bearer ${token}` } : request.headers };
   if (request.body !== undefined) init.body = request.body;
   if (request.signal) init.signal = request.signal;
   const answer = await fetch(request.address, init);

@@ -21,8 +21,14 @@ const session = signal<SignedIn | null>(stored());
 /** Why nobody is signed in any more, for the sign-in view; empty at first. */
 export const endedBecause = signal("");
 
+/** Who is signed in, as text: the same after the tokens were renewed, so that nothing is drawn again then. */
+const person = computed(() => {
+  if (!session.value) return "null";
+  const { accessToken: _, refreshToken: __, expiresIn: ___, ...who } = session.value;
+  return JSON.stringify(who);
+});
 /** The person who is signed in. */
-export const me = computed(() => session.value as (SignedIn & PersonPrincipal) | null);
+export const me = computed((): PersonPrincipal | null => JSON.parse(person.value));
 
 /** Whether a platform operator is signed in, who has no organization of their own. */
 export const isOperator = computed(() => me.value !== null && (me.value.role === "superAdmin" || me.value.role === "admin"));

@@ -7,7 +7,7 @@ import { useEffect, useId, useRef } from "preact/hooks";
 import { reached } from "../api/reach";
 import type { ChangedResource } from "../api/schema";
 import { notice } from "../state/notices";
-import { edits, organization } from "../state/fleet";
+import { edits, scope } from "../state/fleet";
 import { inAddress, route } from "../state/route";
 import { strings } from "../strings";
 import { Empty } from "./Empty";
@@ -36,12 +36,15 @@ export function useList<T>(resource: ChangedResource | null, load: () => Promise
     if (asked === newest.current) items.value = found;
   };
   const edited = useComputed(() => (resource ? edits.value[resource] : 0));
-  useSignalEffect(() => { if (edited.value > 0) queueMicrotask(() => reload().catch(notice)); });
-  useSignalEffect(() => { if (reached.value > 0) queueMicrotask(() => reload().catch(notice)); });
   useSignalEffect(() => {
-    organization.value?.id;
+    scope.value;
     newest.current += 1;
     items.value = null;
+  });
+  useSignalEffect(() => {
+    scope.value;
+    edited.value;
+    reached.value;
     queueMicrotask(() => reload().catch(notice));
   });
   useEvery(everyMs, reload);

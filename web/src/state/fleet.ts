@@ -55,13 +55,19 @@ export const edits = signal(NO_EDITS);
 /** Ids of all vehicles, also of those that have not reported. */
 export const fleetIds = computed(() => [...vehicles.value.keys()]);
 
-/** The name of a vehicle; of one that is not known yet, the end of its id. */
-export const vehicleName = (id: string): string => vehicles.value.get(id)?.name ?? id.slice(-8);
-/** The name of a fence. */
-export const fenceName = (id: string): string => fences.value.get(id)?.name ?? id.slice(-8);
+/** Whether all vehicles and fences are here. A large fleet is many pages, and is shown before the last of them. */
+export const isListed = signal(false);
 
+/** A name that is not known yet; later the end of the id stands for one that no list has. */
+const unnamed = (id: string): string => (isListed.value ? id.slice(-8) : "…");
+/** The name of a vehicle. */
+export const vehicleName = (id: string): string => vehicles.value.get(id)?.name ?? unnamed(id);
+/** The name of a fence. */
+export const fenceName = (id: string): string => fences.value.get(id)?.name ?? unnamed(id);
+
+const organizationId = computed(() => organization.value?.id);
 /** The organization that lists are asked for: operators must name it, others need not. */
-export const scope = computed(() => ({ organizationId: organization.value?.id }));
+export const scope = computed(() => ({ organizationId: organizationId.value }));
 
 /** Asks for something of the organization shown; when another one is shown by the time of the answer, nothing is done with it. */
 async function ofShown<T>(ask: () => Promise<T>, take: (found: T) => void): Promise<void> {
@@ -70,17 +76,46 @@ async function ofShown<T>(ask: () => Promise<T>, take: (found: T) => void): Prom
   if (organization.peek()?.id === whose) take(found);
 }
 
-/** Loads the vehicles' master data again: after one was changed. */
-export const loadVehicles = once(() => ofShown(
-  () => all((page) => api.get("/v1/vehicles", { query: { ...page, ...scope.value, include: "none", sort: "name" } })),
-  (list) => { vehicles.value = new Map(list.map((vehicle) => [vehicle.id, vehicle])); },
-));
+/** What the feed tells of master data while lists are read, one for each of them: they may be older. */
+const meanwhile = new Set<ShownChange[]>();
+
+/** Reads a list again. Where nothing of it is shown yet its first page is, at once; `begin` is told then how many there are. */
+async function read<T extends { readonly id: string }>(
+  held: Signal<ReadonlyMap<string, T>>, list: Parameters<typeof all<T>>[0], begin: (count: number) => void = () => {},
+): Promise<void> {
+  const whose = organizationId.peek();
+  const show = (found: readonly T[]) => { held.value = new Map(found.map((one) => [one.id, one])); };
+  const told: ShownChange[] = [];
+  meanwhile.add(told);
+  try {
+    const found = await all(list, ({ data, pagination }) => {
+      if (organizationId.peek() !== whose) return;
+      if (held.peek().size === 0) show(data);
+      begin(pagination.totalItems);
+    });
+    if (organizationId.peek() !== whose) return;
+    show(found);
+    putAll(told);
+  } finally {
+    meanwhile.delete(told);
+  }
+}
+
+const readVehicles = (begin?: (count: number) => void) =>
+  read<VehicleOut>(vehicles, (page) => api.get("/v1/vehicles", { query: { ...page, ...scope.value, include: "none", sort: "name" } }), begin);
+
+/** Loads the master data of all vehicles again. */
+const loadVehicles = once(() => readVehicles());
+
+/** Loads the master data of one vehicle again: after it was changed. */
+export const loadVehicle = (id: string) => ofShown(
+  () => api.get("/v1/vehicles", { query: { ...scope.peek(), vehicleId: [id], include: "none" } }),
+  ({ data: [data] }) => put(vehicles, [{ resourceId: id, data }]),
+);
 
 /** Loads the fences again: after one was changed. */
-export const loadFences = once(() => ofShown(
-  () => all((page) => api.get("/v1/geofences", { query: { ...page, ...scope.value, geometry: "full", sort: "name" } })),
-  (list) => { fences.value = new Map(list.map((fence) => [fence.id, fence])); },
-));
+export const loadFences = once(() =>
+  read<Fence>(fences, (page) => api.get("/v1/geofences", { query: { ...page, ...scope.value, geometry: "full", sort: "name" } })));
 
 const loadEvents = () => ofShown(
   () => api.get("/v1/events", { query: { ...scope.value, limit: EVENTS_AT_START } }),
@@ -106,9 +141,18 @@ export async function findOrganizations(): Promise<void> {
 async function follow(shown: Organization): Promise<void> {
   // from before the lists, so that no change falls between them and the feed
   const { pagination } = await api.get("/v1/changes", { query: { organizationId: shown.id, after: "latest", limit: 1 } });
-  await Promise.all([loadVehicles(), loadFences(), loadEvents()]);
   if (organization.peek()?.id !== shown.id) return;
-  feed.start(shown.id, vehicles.value.size > FEW_VEHICLES ? 1000 : 250, pagination.endCursor ?? undefined);
+  // where everybody is need not wait for the names of all
+  await loadLists(readVehicles((count) => feed.start(shown.id, count > FEW_VEHICLES ? 1000 : 250, pagination.endCursor ?? undefined)));
+}
+
+/** Loads all that the feed does not tell at its beginning. */
+async function loadLists(reading = loadVehicles()): Promise<void> {
+  const whose = organizationId.peek();
+  await Promise.all([reading, loadFences(), loadEvents()]);
+  if (organizationId.peek() !== whose) return;
+  isListed.value = true;
+  tell(positions.ids);
 }
 
 /** The server is found again: asks for what could not be loaded, and for what may have changed meanwhile. */
@@ -117,7 +161,7 @@ async function catchUp(): Promise<void> {
   if (!me.peek()) return;
   if (!shown) await findOrganizations();
   else if (feed.connection.peek() === "off") await follow(shown);
-  else await Promise.all([loadVehicles(), loadFences(), loadEvents()]);
+  else await loadLists();
 }
 
 /** Follows whoever is signed in, from now on. */
@@ -149,6 +193,7 @@ function onChange<T>(read: () => T, act: (value: T) => void): void {
 function forget(): void {
   asked.clear();
   changed.length = 0;
+  isListed.value = false;
   vehicles.value = new Map();
   fences.value = new Map();
   events.clear();
@@ -192,7 +237,7 @@ function hear(said: Said): void {
       // what happened in between is in the lists, but not in the feed
       if (said.reason === "cursorExpired") {
         edited(Object.keys(NO_EDITS) as ChangedResource[]);
-        Promise.all([loadVehicles(), loadFences(), loadEvents()]).catch(notice);
+        loadLists().catch(notice);
       }
       break;
     case "heartbeat":
@@ -219,6 +264,11 @@ function takeChanges(): void {
   if (self?.data) knowSelf(self.data as unknown as User);
   const shown = taken.findLast(({ resource, resourceId }) => resource === "organization" && resourceId === organization.peek()?.id);
   if (shown?.data) organization.value = shown.data as unknown as Organization;
+  for (const told of meanwhile) told.push(...taken);
+  putAll(taken);
+}
+
+function putAll(taken: readonly ShownChange[]): void {
   put(vehicles, taken.filter(({ resource }) => resource === "vehicle"));
   put(fences, taken.filter(({ resource }) => resource === "geofence"));
   rename(taken.filter(({ resource }) => resource === "driver"));
@@ -248,7 +298,7 @@ interface Named {
 }
 
 /** Each change tells its thing as it is now; those of which nothing is told are gone. */
-function put<T>(held: Signal<ReadonlyMap<string, T>>, taken: readonly ShownChange[]): void {
+function put<T>(held: Signal<ReadonlyMap<string, T>>, taken: readonly { readonly resourceId: string; readonly data?: unknown }[]): void {
   if (taken.length === 0) return;
   const now = new Map(held.peek());
   for (const { resourceId, data } of taken) {
@@ -272,6 +322,7 @@ function suspect(news: readonly Suspected[]): void {
 function tell(came: Iterable<string>): void {
   positions.changed();
   inside.changed();
+  if (!isListed.peek()) return;
   if (isNew(came, vehicles.peek())) loadVehicles().catch(notice);
   if (isNew(inside.fences(), fences.peek())) loadFences().catch(notice);
 }

@@ -11,7 +11,7 @@ import { Dialog } from "../../parts/Dialog";
 import { FindField } from "../../parts/FindField";
 import { CheckField, Form, useDraft } from "../../parts/form";
 import { findVehicles } from "../../parts/vehicles";
-import { edits, loadVehicles, scope, vehicleName, vehicles } from "../../state/fleet";
+import { edits, loadVehicle, scope, vehicleName, vehicles } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { strings } from "../../strings";
 import { heldName } from "./DriversView";
@@ -27,12 +27,12 @@ interface Props {
 
 export function Assignments({ driver, reload }: Props) {
   const isAssigning = useSignal(false);
-  const changed = async () => {
-    await Promise.all([reload(), loadVehicles()]);
+  const changed = async (vehicleId: string) => {
+    await Promise.all([reload(), loadVehicle(vehicleId)]);
   };
   const unassign = async (vehicleId: string) => {
     await api.delete("/v1/drivers/{driverId}/vehicles/{vehicleId}", { path: { driverId: driver.id, vehicleId }, query: scope.peek() });
-    await changed();
+    await changed(vehicleId);
   };
   const now = driver.currentVehicles;
   return (
@@ -53,7 +53,7 @@ export function Assignments({ driver, reload }: Props) {
         </ul>
       </section>
       <Past key={now.map(({ assignmentId }) => assignmentId).join()} driver={driver} />
-      {isAssigning.value && <AssignDialog driver={driver} reload={changed} onClose={() => { isAssigning.value = false; }} />}
+      {isAssigning.value && <AssignDialog driver={driver} onAssigned={changed} onClose={() => { isAssigning.value = false; }} />}
     </>
   );
 }
@@ -80,7 +80,13 @@ function Past({ driver }: { driver: Driver }) {
   );
 }
 
-function AssignDialog({ driver, reload, onClose }: Props & { readonly onClose: () => void }) {
+interface Assigning {
+  readonly driver: Driver;
+  readonly onAssigned: (vehicleId: string) => Promise<void>;
+  readonly onClose: () => void;
+}
+
+function AssignDialog({ driver, onAssigned, onClose }: Assigning) {
   const mine = new Set(driver.currentVehicles.map(({ id }) => id));
   const free = [...vehicles.value.values()].filter(({ id, status }) => status === "active" && !mine.has(id));
   const draft = useDraft(() => ({ vehicleId: free.find((one) => !one.driver)?.id ?? free[0]?.id, force: false }));
@@ -89,7 +95,7 @@ function AssignDialog({ driver, reload, onClose }: Props & { readonly onClose: (
     const vehicleId = String(draft.at("/vehicleId"));
     const force = draft.at("/force") === true;
     await api.post("/v1/drivers/{driverId}/assign-vehicle", { path: { driverId: driver.id }, body: { ...scope.peek(), vehicleId, force } });
-    await reload();
+    await onAssigned(vehicleId);
     onClose();
   };
   const title = words.assignTitle(fullName(driver));

@@ -14,7 +14,7 @@ import { byName } from "../../format";
 import { Detail } from "../../parts/Desk";
 import { Draft } from "../../parts/form";
 import { Listing } from "../../parts/Listing";
-import { feed, fences, inside, loadFences } from "../../state/fleet";
+import { fences, inside, isListed, loadFences } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { hold, href, route } from "../../state/route";
 import { strings } from "../../strings";
@@ -90,7 +90,7 @@ export function FencesView() {
           {fence && !may("writeGeofences") && <FenceFacts fence={fence} />}
         </Detail>
       )}
-      {open && !fence && !isNew && feed.connection.value !== "off" && <Detail key={open} title={words.title} back={href("fences")}><p class="quiet">{strings.manage.form.gone}</p></Detail>}
+      {open && !fence && !isNew && isListed.value && <Detail key={open} title={words.title} back={href("fences")}><p class="quiet">{strings.manage.form.gone}</p></Detail>}
       {isImporting.value && <ImportDialog onClose={() => { isImporting.value = false; }} />}
     </div>
   );
@@ -108,7 +108,7 @@ function stepByKey(event: KeyboardEvent, desk: Desk): void {
 
 function FenceList({ open, onImport }: { open: string | null; onImport: () => void }) {
   inside.revision.value;
-  const items = fences.value.size > 0 || feed.connection.value !== "off" ? [...fences.value.values()].sort((a, b) => byName(a.name, b.name)) : null;
+  const items = fences.value.size > 0 || isListed.value ? [...fences.value.values()].sort((a, b) => byName(a.name, b.name)) : null;
   return (
     <Listing
       title={words.title} note={words.count} items={items} current={open ?? undefined}

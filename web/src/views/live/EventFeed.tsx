@@ -53,7 +53,8 @@ function lineOf(one: Happening) {
   if ("fuel" in one) return <FuelLine key={one.key} record={one.fuel} />;
   if ("over" in one) return <OverspeedLine key={one.key} record={one.over} />;
   if ("heard" in one) return <ConnectionLine key={one.key} record={one.heard} />;
-  return <Line {...one} />;
+  const { key, ...stay } = one;
+  return <Line key={key} {...stay} />;
 }
 
 function Muted() {
@@ -140,7 +141,7 @@ function OverspeedLine({ record }: { record: OverspeedEvent }) {
   );
 }
 
-function Line({ last, entry, exit }: Extract<Happening, { last: Event }>) {
+function Line({ last, entry, exit }: Omit<Extract<Happening, { last: Event }>, "key">) {
   const words = strings.events;
   return (
     <li data-event={last.type} data-status={last.status}>

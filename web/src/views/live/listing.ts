@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 
 import { byName, fullName } from "../../format";
-import { vehicleName, vehicles } from "../../state/fleet";
+import { isListed, vehicleName, vehicles } from "../../state/fleet";
 import { table } from "../../state/past";
 import { inAddress } from "../../state/route";
 import { STANDINGS, type Standing, speedNow, standings } from "../../state/standing";
@@ -28,12 +28,13 @@ export const numbers = computed<Record<Kind, number>>(() => {
   return found;
 });
 
-/** All by name: sorting thousands of names takes its time, so only when there are others. */
+/** All by name, as soon as it is known: sorting thousands of names takes its time, so only when there are others. */
 const named = computed<readonly string[]>(() => {
   const { membership, ids } = table.value;
   membership.value;
-  const names = new Map(ids.map((id) => [id, vehicleName(id)]));
-  return [...ids].sort((a, b) => byName(names.get(a) ?? "", names.get(b) ?? ""));
+  const known = isListed.value ? ids : ids.filter((id) => vehicles.value.has(id));
+  const names = new Map(known.map((id) => [id, vehicleName(id)]));
+  return [...known].sort((a, b) => byName(names.get(a) ?? "", names.get(b) ?? ""));
 });
 
 const found = computed<readonly string[]>(() => {

@@ -7,7 +7,7 @@ import { Dialog } from "../../parts/Dialog";
 import { FindField } from "../../parts/FindField";
 import { Form, TextField, useDraft } from "../../parts/form";
 import { findVehicles } from "../../parts/vehicles";
-import { scope, vehicleName, vehicles } from "../../state/fleet";
+import { loadVehicle, scope, vehicleName, vehicles } from "../../state/fleet";
 import { strings } from "../../strings";
 
 const words = strings.manage.pending;
@@ -28,7 +28,7 @@ export function AddPending({ device: { uniqueId }, trackers, onAdded, onClose }:
   const add = async () => {
     const { vehicleId, name } = draft.value.peek() as { vehicleId: string | null; name: string };
     if (vehicleId) await api.post("/v1/trackers", { body: { uniqueId, vehicleId, ...scope.peek() } as unknown as CreateTrackerBody });
-    else await api.post("/v1/vehicles", { body: { name, tracker: { uniqueId }, ...scope.peek() } as unknown as CreateVehicleBody });
+    else await loadVehicle((await api.post("/v1/vehicles", { body: { name, tracker: { uniqueId }, ...scope.peek() } as unknown as CreateVehicleBody })).id);
     await onAdded(uniqueId, vehicleId ? vehicleName(vehicleId) : name);
   };
   const title = words.addTitle(uniqueId);

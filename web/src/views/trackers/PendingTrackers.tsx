@@ -9,7 +9,7 @@ import { moment } from "../../format";
 import { Age } from "../../parts/Age";
 import { Confirm } from "../../parts/Dialog";
 import { useList } from "../../parts/Listing";
-import { loadVehicles, scope } from "../../state/fleet";
+import { scope } from "../../state/fleet";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
 import { AddPending } from "./AddPending";
@@ -35,7 +35,7 @@ export function PendingTrackers({ trackers, onAdded }: Props) {
   const added = async (name: string, vehicle: string) => {
     adding.value = null;
     said.value = words.added(name, vehicle);
-    await Promise.all([onAdded(), reload(), loadVehicles()]);
+    await Promise.all([onAdded(), reload()]);
   };
   const dismiss = async (device: PendingTracker) => {
     await api.delete("/v1/pending-trackers/{id}", { path: { id: device.id }, query: scope.peek() });

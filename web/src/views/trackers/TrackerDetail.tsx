@@ -12,7 +12,7 @@ import { FindField } from "../../parts/FindField";
 import { Form, TextField, useDraft } from "../../parts/form";
 import { findVehicles } from "../../parts/vehicles";
 import type { Issued } from "../../parts/TokenDialog";
-import { loadVehicles, scope, vehicleName } from "../../state/fleet";
+import { scope, vehicleName } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { strings } from "../../strings";
 import { Reports } from "./Reports";
@@ -34,7 +34,7 @@ export function TrackerDetail({ tracker, reload, onGone, onToken }: Props) {
   const isDisabled = tracker.status === "disabled";
   const put = async (body: UpdateTrackerBody) => {
     await api.put("/v1/trackers/{id}", { path, query: scope.peek(), body });
-    await Promise.all([reload(), loadVehicles()]);
+    await reload();
   };
   const rotate = async (isForApp: boolean) => {
     const issued = await api.post("/v1/trackers/{id}/token", { path, query: scope.peek() });
@@ -44,7 +44,7 @@ export function TrackerDetail({ tracker, reload, onGone, onToken }: Props) {
   };
   const remove = async () => {
     await api.delete("/v1/trackers/{id}", { path, query: scope.peek() });
-    await Promise.all([onGone(), loadVehicles()]);
+    await onGone();
   };
   return (
     <>

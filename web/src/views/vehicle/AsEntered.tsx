@@ -11,7 +11,7 @@ import { Facts } from "../../parts/Desk";
 import { Confirm } from "../../parts/Dialog";
 import { NewTracker } from "../../parts/NewTracker";
 import { type Issued, TokenDialog } from "../../parts/TokenDialog";
-import { edits, loadVehicles, scope } from "../../state/fleet";
+import { edits, loadVehicle, scope } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
@@ -24,11 +24,11 @@ export function AsEntered({ vehicle }: { vehicle: VehicleOut }) {
   const isActive = vehicle.status === "active";
   const turn = async () => {
     await api.put("/v1/vehicles/{id}", { path, query: scope.peek(), body: { status: isActive ? "inactive" : "active" } });
-    await loadVehicles();
+    await loadVehicle(vehicle.id);
   };
   const remove = async () => {
     await api.delete("/v1/vehicles/{id}", { path, query: scope.peek() });
-    await loadVehicles();
+    await loadVehicle(vehicle.id);
     location.hash = href("live");
   };
   return (

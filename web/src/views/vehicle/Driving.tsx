@@ -11,7 +11,7 @@ import { Phone, findDriver } from "../../parts/Driver";
 import { FindField } from "../../parts/FindField";
 import { useAnswer } from "../../parts/answer";
 import { CheckField, Form, useDraft } from "../../parts/form";
-import { loadVehicles, scope } from "../../state/fleet";
+import { loadVehicle, scope } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
@@ -23,7 +23,7 @@ export function Driving({ vehicle }: { vehicle: VehicleOut }) {
   const { driver } = vehicle;
   const unassign = async (driverId: string) => {
     await api.delete("/v1/drivers/{driverId}/vehicles/{vehicleId}", { path: { driverId, vehicleId: vehicle.id }, query: scope.peek() });
-    await loadVehicles();
+    await loadVehicle(vehicle.id);
   };
   return (
     <>
@@ -56,7 +56,7 @@ function AssignDialog({ vehicle, onClose }: { vehicle: VehicleOut; onClose: () =
   const assign = async () => {
     const { driverId, force } = draft.value.peek() as { driverId: string; force: boolean };
     await api.post("/v1/drivers/{driverId}/assign-vehicle", { path: { driverId }, body: { ...scope.peek(), vehicleId: vehicle.id, force } });
-    await loadVehicles();
+    await loadVehicle(vehicle.id);
     onClose();
   };
   const title = words.assignDriverTitle(vehicle.name);

@@ -15,7 +15,7 @@ import { FenceHere } from "../../parts/FenceHere";
 import { Time } from "../../parts/Time";
 import { NearTown } from "../../parts/NearTown";
 import { useAnswer } from "../../parts/answer";
-import { fenceName, loadVehicles, scope, vehicleName, vehicles } from "../../state/fleet";
+import { fenceName, loadVehicle, scope, vehicleName, vehicles } from "../../state/fleet";
 import { clock, driversThen, liveHref, moment, stays as shownStays, table } from "../../state/past";
 import { href } from "../../state/route";
 import { speedNow, standing } from "../../state/standing";
@@ -64,7 +64,7 @@ export function VehiclePanel({ id }: { id: string }) {
 
 function Edited({ vehicle, onDone }: { vehicle: VehicleOut; onDone: () => void }) {
   const saved = async () => {
-    await loadVehicles();
+    await loadVehicle(vehicle.id);
     onDone();
   };
   return <div class="vehicle-part"><VehicleForm vehicle={vehicle} onSaved={saved} onCancel={onDone} /></div>;

@@ -8,7 +8,7 @@ import { byName, fullName } from "../../format";
 import { Desk, Detail } from "../../parts/Desk";
 import { Listing } from "../../parts/Listing";
 import { type Issued, TokenDialog } from "../../parts/TokenDialog";
-import { feed, loadVehicles, vehicles } from "../../state/fleet";
+import { isListed, loadVehicle, vehicles } from "../../state/fleet";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
 import { VehicleForm } from "../vehicle/VehicleForm";
@@ -23,14 +23,13 @@ export function VehiclesView({ parts: [open] }: { parts: readonly string[] }) {
   const show = () => { location.hash = href("live", made.peek() ?? ""); };
   const saved = async (id: string) => {
     made.value = id;
-    await loadVehicles();
+    await loadVehicle(id);
     // its token is read first
     if (!issued.peek()) show();
   };
   // sorting ten thousand names takes its time: not with each letter of a search
   const sorted = useComputed(() => [...vehicles.value.values()].sort((a, b) => byName(a.name, b.name)));
-  // until the feed runs, the list is not there yet
-  const items = vehicles.value.size > 0 || feed.connection.value !== "off" ? sorted.value : null;
+  const items = isListed.value ? sorted.value : null;
   const list = (
     <Listing
       title={words.title} note={words.count} items={items} current={undefined}
