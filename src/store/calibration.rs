@@ -82,9 +82,10 @@ pub async fn versions(on: On<'_>, scope: &OrgScope, vehicle: VehicleId) -> Resul
     Ok(rows.into_iter().map(Calibration::from).collect())
 }
 
-/// Every version of every vehicle, for the live core's start.
+/// Every version of every vehicle of the shard, for the live core's start.
 pub(super) async fn read_all(db: &Db) -> Result<HashMap<Uuid, Vec<Calibration>>> {
-    let rows: Vec<Row> = db.read().sql(SELECT).push(" order by c.vehicle_id, c.version").all().await?;
+    let stmt = db.read().sql(SELECT).push(" where true").and_of_shard(db.shard(), "v.organization_id");
+    let rows: Vec<Row> = stmt.push(" order by c.vehicle_id, c.version").all().await?;
     let mut versions: HashMap<Uuid, Vec<Calibration>> = HashMap::new();
     for row in rows {
         versions.entry(row.vehicle_id).or_default().push(row.into());

@@ -72,8 +72,9 @@ async fn read_seeds(db: &Db, stmt: Stmt<'_>) -> Result<Vec<(VehicleSeed, i64)>> 
 }
 
 async fn read_spans(db: &Db) -> Result<HashMap<Uuid, Spans>> {
-    let select = "select vehicle_id, began_at, ended_at from out_of_service order by vehicle_id, began_at";
-    Ok(spans_by_vehicle(db.read().sql(select).all().await?))
+    let select = "select o.vehicle_id, o.began_at, o.ended_at from out_of_service o join vehicle v on v.id = o.vehicle_id where true";
+    let stmt = db.read().sql(select).and_of_shard(db.shard(), "v.organization_id");
+    Ok(spans_by_vehicle(stmt.push(" order by o.vehicle_id, o.began_at").all().await?))
 }
 
 /// Rows of `out_of_service`, each vehicle's oldest first.
