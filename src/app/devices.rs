@@ -96,7 +96,8 @@ pub(super) fn serve_devices(
 async fn serve_connection(front: Front, connection: Connection, listener: DeviceListener) {
     match front {
         Front::Single(context) => devices::serve(connection, context.device_listener(listener)).await,
-        Front::Cluster(router) => router.serve_device(connection, listener).await,
+        // In a box: what handing on needs would be room in each connection of a single server.
+        Front::Cluster(router) => Box::pin(router.serve_device(connection, listener)).await,
     }
 }
 

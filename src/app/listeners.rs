@@ -11,6 +11,7 @@ use actix_server::ServerBuilder;
 use actix_service::{ServiceFactoryExt, fn_factory, map_config};
 use actix_web::dev::{AppConfig, Server, ServerHandle};
 use actix_web::middleware::from_fn;
+use actix_web::web::Data;
 use actix_web::{App, HttpServer};
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
@@ -49,7 +50,7 @@ pub(super) fn serve(
     // No proxy stands before the devices' ports.
     let device_connections = connections.bounded_by_address(settings.waiting_connections);
     let context = context.clone();
-    let front: MakeFront = Arc::new(move || Front::Single(Box::new(context.clone())));
+    let front: MakeFront = Arc::new(move || Front::Single(Data::new(context.clone())));
     let server = serve_devices(builder(settings), devices, &front, &device_connections, sockets)?;
     Ok(listen(server, listener, (front, false), connections, sockets)?.run())
 }

@@ -15,7 +15,7 @@ use super::devices;
 use super::ending::{CLOSE_WITHIN, Ended, SOCKETS_WITHIN};
 use super::error::StartError;
 use super::listeners::{Admin, RetryListener, serve_cluster};
-use super::ownership::{Ownership, Store, join};
+use super::ownership::{JOIN_EVERY, Ownership, Store, join};
 use super::shard_server::Parts;
 use super::tune::bind;
 use crate::clock::Clock;
@@ -33,8 +33,6 @@ use crate::telemetry::Metrics;
 
 /// How long a node that stops waits for its shards to be stored and given back.
 const GIVE_BACK_WITHIN: Duration = Duration::from_secs(6);
-/// Pause between two attempts to join.
-const JOIN_EVERY: Duration = Duration::from_millis(500);
 
 /// A node that is ready to run.
 pub struct Node {
@@ -44,8 +42,6 @@ pub struct Node {
     pub node_address: SocketAddr,
     /// Where operators connect; `None` if that is off or its port is taken.
     pub admin_address: Option<SocketAddr>,
-    /// Where devices connect, in the order of the settings.
-    pub device_addresses: Vec<SocketAddr>,
     /// Where the shards are.
     pub shards: Shards,
     parts: Rc<Parts>,
@@ -70,7 +66,6 @@ impl Node {
         let (listener, address) = bind(settings.listen)?;
         let (nodes, node_address) = bind(wanted)?;
         let devices = devices::bind(&settings.device_listeners)?;
-        let device_addresses = devices.iter().map(devices::Bound::address).collect();
         settings.listen = address;
         settings.node_listen = Some(node_address);
         let (readiness, meters) = (Readiness::default(), Meters::default());
@@ -113,7 +108,6 @@ impl Node {
             address,
             node_address,
             admin_address,
-            device_addresses,
             shards,
             parts,
             url,

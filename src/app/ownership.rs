@@ -26,8 +26,8 @@ use crate::store::open::{for_writer, open_and_migrate};
 use crate::store::shard::Shard;
 use crate::store::sql::{Db, Durability};
 
-/// Pause between two attempts to join again.
-const JOIN_EVERY: Duration = Duration::from_millis(500);
+/// Pause between two attempts to join.
+pub(super) const JOIN_EVERY: Duration = Duration::from_millis(500);
 /// How long the sockets of a shard that is given back have to end.
 const SOCKETS_WITHIN: Duration = Duration::from_secs(1);
 const LOOK_FOR_SOCKETS_EVERY: Duration = Duration::from_millis(20);

@@ -19,6 +19,7 @@ use tokio::time::timeout;
 use super::exchange::{AnswerBody, Body, Failed, ask};
 use super::for_nodes::device_path;
 use super::from_node;
+use super::head;
 use super::relay::Relay;
 use super::router::{Router, Way};
 use super::shards::Place;
@@ -46,10 +47,9 @@ impl Router {
                 }
             }
             Some(Way::To(owner)) => {
-                let relay = self.relay();
                 tokio::select! {
-                    _ended = relay.device(connection, listener, owner) => {}
-                    () = relay.stopping.cancelled() => {}
+                    _ended = self.relay.device(connection, listener, owner) => {}
+                    () = self.stopping() => {}
                 }
             }
             // It connects again.
@@ -59,13 +59,13 @@ impl Router {
 
     /// Stores a datagram; gives its answer once that is committed. Without one, its device sends it again.
     pub async fn take_datagram(&self, datagram: Datagram, listener: DeviceListener) -> Option<Vec<u8>> {
-        let (shards, shard) = (self.shards(), Shard::of(listener.organization));
+        let (shards, shard) = (&self.parts.shards, Shard::of(listener.organization));
         match shards.place(shard) {
             Place::Here(_) => {
                 let context = shards.context(shard)?;
                 devices::take_datagram(context.device_listener(listener), datagram).await
             }
-            Place::At(owner) => self.relay().datagram(datagram, listener, owner).await.ok(),
+            Place::At(owner) => self.relay.datagram(datagram, listener, owner).await.ok(),
             Place::Unknown => None,
         }
     }
@@ -78,16 +78,16 @@ impl Relay {
         listener: DeviceListener,
         owner: SocketAddr,
     ) -> Result<(), Failed> {
-        let mut head = head(listener, Method::GET);
-        head.headers.insert(header::UPGRADE, header::HeaderValue::from_static("websocket"));
-        head.set_connection_type(ConnectionType::Upgrade);
-        let (asked, answer) = self.open(head, owner).await?;
+        let mut head = asking(listener, Method::GET);
+        head::ask_for_socket(&mut head);
+        // In boxes: a connection has no room for what it needed at its beginning.
+        let (asked, answer) = Box::pin(self.open(head, owner)).await?;
         if answer.status != StatusCode::SWITCHING_PROTOCOLS {
             return Ok(());
         }
         let owner = asked.into_parts();
         let (mut stream, mut told) = (owner.io, owner.read_buf);
-        if verdict(&mut connection, &mut stream, &mut told).await? == ADMITTED {
+        if Box::pin(verdict(&mut connection, &mut stream, &mut told)).await? == ADMITTED {
             let (device, seat) = connection.into_parts();
             join((device, BytesMut::new()), (stream, told), self.stopping.clone()).await;
             drop(seat);
@@ -107,7 +107,7 @@ impl Relay {
         listener: DeviceListener,
         owner: SocketAddr,
     ) -> Result<Vec<u8>, Failed> {
-        let mut head = head(listener, Method::POST);
+        let mut head = asking(listener, Method::POST);
         head.set_connection_type(ConnectionType::KeepAlive);
         let body = Body {
             size: BodySize::Sized(datagram.raw.len() as u64),
@@ -126,7 +126,8 @@ impl Relay {
     }
 }
 
-fn head(listener: DeviceListener, method: Method) -> RequestHead {
+/// The head of a request to the owner of a listener's organization.
+fn asking(listener: DeviceListener, method: Method) -> RequestHead {
     let mut head = RequestHead::default();
     let DeviceListener { protocol, organization, .. } = listener;
     let path = device_path(protocol, organization);

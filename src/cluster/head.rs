@@ -47,14 +47,19 @@ pub(super) fn for_owner(request: &ServiceRequest, from: Option<IpAddr>, is_socke
         head.headers.insert(CLIENT_ADDRESS, address);
     }
     if is_socket {
-        head.headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
-        head.set_connection_type(ConnectionType::Upgrade);
+        ask_for_socket(&mut head);
     } else if head.version == Version::HTTP_11 {
         head.set_connection_type(ConnectionType::KeepAlive);
     } else {
         head.set_connection_type(ConnectionType::Close);
     }
     head
+}
+
+/// Asks for another protocol in the way that the owner's HTTP server lets go of the connection.
+pub(super) fn ask_for_socket(head: &mut RequestHead) {
+    head.headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+    head.set_connection_type(ConnectionType::Upgrade);
 }
 
 /// How long a request's body is said to be.

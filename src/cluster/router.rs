@@ -50,8 +50,8 @@ pub struct RouterParts {
 
 /// Hands requests to where their organizations are; one for each thread.
 pub struct Router {
-    parts: RouterParts,
-    relay: Relay,
+    pub(super) parts: RouterParts,
+    pub(super) relay: Relay,
     /// What requests of the shards served here find.
     contexts: RefCell<HashMap<Shard, (u64, Rc<Extensions>)>>,
 }
@@ -75,14 +75,6 @@ impl Router {
     /// Completes once the node stops.
     pub async fn stopping(&self) {
         self.parts.stopping.cancelled().await;
-    }
-
-    pub(super) const fn shards(&self) -> &Shards {
-        &self.parts.shards
-    }
-
-    pub(super) const fn relay(&self) -> &Relay {
-        &self.relay
     }
 
     /// Where a shard's requests go; waits for an owner for a while.

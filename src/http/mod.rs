@@ -85,7 +85,7 @@ pub fn show_change(context: Context) -> ShowChange {
 #[derive(Clone)]
 pub enum Front {
     /// Those of a single server.
-    Single(Box<Context>),
+    Single(web::Data<Context>),
     /// Those of a node of a cluster: each has the context of its organization's shard, or is handed on.
     Cluster(Rc<Router>),
 }
@@ -121,7 +121,7 @@ impl Front {
 /// Mounts everything on an application. The application wraps itself in [`crate::application!`]'s layers.
 pub fn configure(config: &mut ServiceConfig, front: Front) {
     match front {
-        Front::Single(context) => config.app_data(web::Data::new(*context)),
+        Front::Single(context) => config.app_data(context),
         Front::Cluster(router) => config.app_data(router),
     };
     routes::mount(config);
