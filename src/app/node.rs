@@ -15,8 +15,8 @@ use super::devices;
 use super::ending::{CLOSE_WITHIN, Ended, SOCKETS_WITHIN};
 use super::error::StartError;
 use super::listeners::{Admin, RetryListener, serve_cluster};
-use super::ownership::{JOIN_EVERY, Ownership, Store, join};
-use super::shard_server::Parts;
+use super::ownership::{JOIN_EVERY, Ownership, join};
+use super::shard_server::{Parts, Store};
 use super::tune::bind;
 use crate::clock::Clock;
 use crate::cluster::router::RouterParts;
@@ -26,9 +26,10 @@ use crate::config::Settings;
 use crate::meters::Meters;
 use crate::readiness::Readiness;
 use crate::store::claim_session::ClaimSession;
-use crate::store::open::Location;
+use crate::store::open::{Location, for_writer};
 use crate::store::probe::Probe;
 use crate::store::sql::Durability;
+use crate::store::track::GroupCommit;
 use crate::telemetry::Metrics;
 
 /// How long a node that stops waits for its shards to be stored and given back.
@@ -164,13 +165,20 @@ impl Node {
         let (ended, served) = tokio::join!(stop, self.server);
         served.map_err(StartError::Run)?;
         looking.abort();
-        if timeout(CLOSE_WITHIN, self.store.db.close()).await.is_err() {
+        let closed = async { tokio::join!(self.store.db.close(), close(self.store.group.as_ref())) };
+        if timeout(CLOSE_WITHIN, closed).await.is_err() {
             tracing::warn!("connections to the store could not be closed in time");
         }
         if let Some(admin) = self.admin {
             admin.stop().await;
         }
         Ok(ended)
+    }
+}
+
+async fn close(group: Option<&GroupCommit>) {
+    if let Some(group) = group {
+        group.close().await;
     }
 }
 
@@ -183,7 +191,8 @@ async fn joined(
         if let Some((session, db)) = join(parts, node, shards, None).await? {
             let durability = Durability::default();
             let probe = Probe::new(&parts.settings.store(), &db, None, durability.clone())?;
-            return Ok((session, Store { db, durability }, probe));
+            let group = GroupCommit::new(for_writer(&db, &parts.settings.store())?);
+            return Ok((session, Store { db, durability, group: Some(group) }, probe));
         }
         parts.readiness.starting("a single server has this store, or another node prepares it for a cluster");
         sleep(JOIN_EVERY).await;

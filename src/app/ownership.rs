@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use super::error::StartError;
 use super::inputs;
-use super::shard_server::{Parts, ShardServer};
+use super::shard_server::{Parts, ShardServer, Store};
 use super::upkeep::renew_partitions;
 use crate::auth::FirstStart;
 use crate::cluster::assignment::assign;
@@ -24,7 +24,7 @@ use crate::store::claims::Claimed;
 use crate::store::handover;
 use crate::store::open::{for_writer, open_and_migrate};
 use crate::store::shard::Shard;
-use crate::store::sql::{Db, Durability};
+use crate::store::sql::Db;
 
 /// Pause between two attempts to join.
 pub(super) const JOIN_EVERY: Duration = Duration::from_millis(500);
@@ -48,13 +48,6 @@ enum Event {
     TakenOver(Shard, u64),
     /// Its live core cannot go on.
     Broken(String),
-}
-
-/// The store as a node uses it.
-#[derive(Clone)]
-pub(super) struct Store {
-    pub(super) db: Db,
-    pub(super) durability: Durability,
 }
 
 /// Joins the cluster of the database, as the first node once its store is that of one. `known`: its connections, if they are open
@@ -227,7 +220,7 @@ impl Ownership {
         let (parts, store) = (Rc::clone(&self.parts), self.store.clone());
         let (sender, session) = (self.sender.clone(), self.sessions);
         actix_rt::spawn(async move {
-            let started = ShardServer::open(&parts, &store.db, &store.durability, shard).await.map(Box::new);
+            let started = ShardServer::open(&parts, &store, shard).await.map(Box::new);
             sender.send(Event::Started(session, shard, started)).ok();
         });
     }

@@ -28,7 +28,7 @@ use crate::store::cache::RedisCache;
 use crate::store::open::for_writer;
 use crate::store::shard::Shard;
 use crate::store::sql::{Db, Durability, Writer};
-use crate::store::track::Track;
+use crate::store::track::{GroupCommit, Track};
 
 /// How long it waits for commits that are on their way, and for mail that is being sent.
 const FINISH_WITHIN: Duration = Duration::from_secs(2);
@@ -50,6 +50,15 @@ pub(super) struct Parts {
     pub(super) readiness: Readiness,
     pub(super) meters: Meters,
     pub(super) store: Box<WrapStore>,
+}
+
+/// The store as all shards of a process use it.
+#[derive(Clone)]
+pub(super) struct Store {
+    pub(super) db: Db,
+    pub(super) durability: Durability,
+    /// What several shards commit through.
+    pub(super) group: Option<GroupCommit>,
 }
 
 /// What serves the organizations of one track writer.
@@ -74,13 +83,16 @@ impl ShardServer {
     /// Takes over a shard's live tables and starts its live core; nothing recurs yet.
     pub(super) async fn open(
         parts: &Parts,
-        db: &Db,
-        durability: &Durability,
+        Store { db, durability, group }: &Store,
         shard: Shard,
     ) -> Result<Self, StartError> {
         let writer = for_writer(db, &parts.settings.store())?;
         let track = Track::take_over_shard(db.clone(), writer.clone(), shard).await?;
-        let track = Arc::new(track.with_clock(parts.clock.clone()).with_durability(durability.clone()));
+        let track = track.with_clock(parts.clock.clone()).with_durability(durability.clone());
+        let track = match group {
+            Some(group) => track.in_group(group.clone()),
+            None => Arc::new(track),
+        };
         let live = LiveParts {
             config: live_config(&parts.settings),
             store: (parts.store)(Arc::clone(&track)),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::error::StartError;
-use super::shard_server::{Parts, ShardServer};
+use super::shard_server::{Parts, ShardServer, Store};
 use super::upkeep::renew_partitions;
 use crate::store::handover;
 use crate::store::lock::{self, ServerLock};
@@ -69,7 +69,8 @@ impl Parts {
         renew_partitions(&db, &self.clock).await;
         handover::to_single(&db, &for_writer(&db, &options)?).await?;
         let durability = Durability::default();
-        let server = ShardServer::open(self, &db, &durability, Shard::WHOLE).await?;
+        let store = Store { db, durability: durability.clone(), group: None };
+        let server = ShardServer::open(self, &store, Shard::WHOLE).await?;
         let track = &server.context.track;
         let probe = Probe::new(&options, &server.context.db, Some(track.epoch()), durability)?;
         Ok(Started { server, probe, lock })

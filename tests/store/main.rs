@@ -15,6 +15,7 @@ mod driver_at;
 mod fix_log;
 mod fleet;
 mod fuel;
+mod group_commit;
 mod merging;
 mod near;
 mod opening;

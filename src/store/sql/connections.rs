@@ -189,6 +189,11 @@ impl Tx {
         self.shard
     }
 
+    /// What follows is about the organizations of another shard.
+    pub(in crate::store) const fn go_on_with(&mut self, shard: Shard) {
+        self.shard = shard;
+    }
+
     /// The connection for this transaction's statements.
     pub fn on(&mut self) -> On<'_> {
         match self.connection() {

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::ports::{Batch, Committed, VehicleWrite};
 
-use super::memory::Memory;
-use super::unsaved::Plan;
+use super::memory::{Doubt, Memory};
 use super::{Track, cards, fix_log};
 use crate::store::driver_at::Drivers;
 use crate::store::fuel_log::store_fuel_log;
@@ -20,13 +19,12 @@ use crate::store::state_row::{NewState, dirty_among, left_of, store_states};
 /// Fixes of a vehicle in no chunk at most, with few vehicles: who reads them unpacks all of them.
 const TAIL_FIXES: usize = 1_024;
 
-/// What a commit answers, and what it does once it is stored.
-struct Written {
-    committed: Vec<Committed>,
-    number: i64,
-    plan: Plan,
-    /// The log begins there afterwards.
-    log_from: i64,
+/// A batch that is written and not committed yet: until then the shard's memory has it as in doubt.
+pub(super) struct Written {
+    /// What its commit answers.
+    pub(super) committed: Vec<Committed>,
+    /// Its number.
+    pub(super) number: i64,
 }
 
 /// What a batch begins with.
@@ -60,11 +58,9 @@ impl Track {
     ) -> Result<Option<Vec<Committed>>> {
         let mut tx = self.writer.begin(self.db.shard()).await?;
         match self.write(&mut tx, memory, writes).await {
-            Ok(Some(Written { committed, number, plan, log_from })) => {
-                memory.doubt = Some((number, plan));
+            Ok(Some(Written { committed, number })) => {
                 tx.commit().await?;
                 memory.resolve_in_doubt(number)?;
-                memory.log_from = log_from;
                 Ok(Some(committed))
             }
             // The connection is sound: the database took the row, or the epoch, for what it is.
@@ -77,7 +73,9 @@ impl Track {
         }
     }
 
-    async fn write(
+    /// Writes a batch in a transaction that may hold those of other shards too. `None` when this writer is not the one any more:
+    /// then nothing is written.
+    pub(super) async fn write(
         &self,
         tx: &mut Tx,
         memory: &mut Memory,
@@ -132,7 +130,8 @@ impl Track {
         let answers = dirty_from.zip(stored.counts).zip(told);
         let committed =
             |((dirty_from, counts), records)| Committed { counts, records, dirty_from, leaves_changes };
-        Ok(Some(Written { committed: answers.map(committed).collect(), number, plan, log_from }))
+        memory.doubt = Some(Doubt { number, plan, log_from });
+        Ok(Some(Written { committed: answers.map(committed).collect(), number }))
     }
 
     /// Deletes what of the log is in the rows of all states; answers where it begins then.

@@ -14,9 +14,18 @@ pub(super) struct Memory {
     /// Whether the log was read: until then the rest is empty.
     pub(super) is_recovered: bool,
     pub(super) unsaved: Unsaved,
-    /// A commit whose outcome is unknown: its number, and what it does.
-    pub(super) doubt: Option<(i64, Plan)>,
+    /// A commit whose outcome is unknown.
+    pub(super) doubt: Option<Doubt>,
     /// The log holds nothing from before this commit.
+    pub(super) log_from: i64,
+}
+
+/// A commit whose outcome is unknown, and what it does if it is stored.
+#[derive(Debug)]
+pub(super) struct Doubt {
+    pub(super) number: i64,
+    pub(super) plan: Plan,
+    /// The log begins there afterwards.
     pub(super) log_from: i64,
 }
 
@@ -33,7 +42,7 @@ impl Memory {
 
     /// Whether the commit in doubt is stored, once the newest one that is stored is known.
     pub(super) fn resolve_in_doubt(&mut self, newest: i64) -> Result<()> {
-        if let Some((number, plan)) = self.doubt.take()
+        if let Some(Doubt { number, plan, log_from }) = self.doubt.take()
             && number <= newest
         {
             for (vehicle, fixes) in &plan.fresh {
@@ -41,6 +50,7 @@ impl Memory {
             }
             plan.saved.iter().for_each(|new| self.tails.chunked(new.vehicle));
             self.unsaved.committed(plan, number);
+            self.log_from = log_from;
         }
         Ok(())
     }
@@ -87,16 +97,16 @@ mod tests {
         for (newest, expected) in [(4, 1), (5, 2), (6, 2)] {
             let mut memory = Memory::default();
             let before = plan(&mut memory, 1);
-            memory.doubt = Some((4, before));
+            memory.doubt = Some(Doubt { number: 4, plan: before, log_from: 1 });
             memory.resolve_in_doubt(4).expect("packed");
             let doubtful = plan(&mut memory, 2);
-            memory.doubt = Some((5, doubtful));
+            memory.doubt = Some(Doubt { number: 5, plan: doubtful, log_from: 2 });
             memory.resolve_in_doubt(newest).expect("packed");
             let known = memory.unsaved.state(VEHICLE).expect("it is behind").unsaved;
             let tail = memory.tails.of(VEHICLE).expect("unpacked").len();
             assert_eq!(
-                (known, tail, memory.doubt.is_none()),
-                (expected, expected as usize, true),
+                (known, tail, memory.log_from, memory.doubt.is_none()),
+                (expected, expected as usize, i64::from(expected), true),
                 "the newest one stored is {newest}"
             );
         }

@@ -8,6 +8,7 @@ mod commit;
 mod connections;
 mod driver_revisions;
 mod fix_log;
+mod group_commit;
 mod memory;
 mod numbering;
 mod packed_fixes;
@@ -17,7 +18,7 @@ mod tails;
 mod unsaved;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -32,6 +33,7 @@ use waypost_actors::tracking::{NearSpan, Record, VehicleState};
 use waypost_actors::watch::Audience;
 
 pub(super) use self::fix_log::logged_fixes;
+pub use self::group_commit::GroupCommit;
 use self::memory::Memory;
 use self::tails::Tails;
 use super::packed_chunk::ChunkFix;
@@ -54,9 +56,11 @@ pub struct Track {
     writer: Writer,
     epoch: i64,
     durability: Durability,
-    memory: Mutex<Memory>,
+    memory: Arc<Mutex<Memory>>,
     tails: Arc<Tails>,
     clock: Clock,
+    /// Through what it commits with the other shards of its node, and itself.
+    group: Option<(GroupCommit, Weak<Self>)>,
 }
 
 /// Between two commits. To be ended by [`Tx::commit`] or [`Tx::rollback`], or the writer's connection is lost.
@@ -95,9 +99,10 @@ impl Track {
         tx.commit().await?;
         let db = db.of_writer(shard, epoch);
         let tails = Arc::<Tails>::default();
-        let memory = Mutex::new(Memory::new(Arc::clone(&tails)));
+        let memory = Arc::new(Mutex::new(Memory::new(Arc::clone(&tails))));
         let durability = Durability::default();
-        Ok(Self { db, writer: writer.into(), epoch, durability, memory, tails, clock: Clock::system() })
+        let clock = Clock::system();
+        Ok(Self { db, writer: writer.into(), epoch, durability, memory, tails, clock, group: None })
     }
 
     /// By another clock than the machine's.
@@ -110,6 +115,12 @@ impl Track {
     #[must_use]
     pub fn with_durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
+    }
+
+    /// Committing its batches with those of other shards.
+    #[must_use]
+    pub fn in_group(self, group: GroupCommit) -> Arc<Self> {
+        Arc::new_cyclic(|itself| Self { group: Some((group, Weak::clone(itself))), ..self })
     }
 
     /// The number of this server's time as the writer.
@@ -246,6 +257,12 @@ impl TrackStore for Track {
     ) -> BoxFuture<'a, std::result::Result<Vec<Committed>, StoreError>> {
         Box::pin(async move {
             self.require_durability()?;
+            if let Some((group, itself)) = &self.group
+                && let Some(track) = itself.upgrade()
+                && let Some(answer) = group.commit(track, batch).await
+            {
+                return answer;
+            }
             let committed = self.commit_whole(batch).await.map_err(refused_fix::told)?;
             committed.ok_or(StoreError::TakenOver)
         })

@@ -1,0 +1,154 @@
+//! Commits of several shards in one transaction: the database flushes its log once for all of them.
+//!
+//! Whoever comes first commits for all that wait by then; the others wait for their answers meanwhile. A batch that cannot go
+//! with the others, or fails with them, is committed alone by whoever brought it.
+
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
+use waypost_actors::ports::{Batch, Committed, StoreError, VehicleWrite};
+
+use super::Track;
+use super::commit::Written;
+use super::memory::Memory;
+use crate::store::refused_fix;
+use crate::store::shard::Shard;
+use crate::store::sql::{Result, Tx, Writer, is_conflict, is_never_taken};
+
+/// What the shards of a node commit through.
+#[derive(Clone)]
+pub struct GroupCommit {
+    writer: Arc<Mutex<Writer>>,
+    /// One batch for each shard at most, beside those that nobody waits for any more.
+    waiting: Arc<parking_lot::Mutex<Vec<Waiting>>>,
+}
+
+type Answer = std::result::Result<Vec<Committed>, StoreError>;
+
+/// A shard's batch.
+struct Waiting {
+    track: Arc<Track>,
+    writes: Vec<VehicleWrite>,
+    /// Told `None` if it is to be committed alone.
+    done: oneshot::Sender<Option<Answer>>,
+}
+
+impl GroupCommit {
+    /// `writer`: a connection for it alone.
+    #[must_use]
+    pub fn new(writer: Writer) -> Self {
+        Self { writer: Arc::new(Mutex::new(writer)), waiting: Arc::default() }
+    }
+
+    /// Closes its connection, once nothing is committed over it.
+    pub async fn close(&self) {
+        self.writer.lock().await.close().await;
+    }
+
+    /// Commits a shard's batch with those of others; `None` if it is to be committed alone.
+    ///
+    /// Dropped before it is through, it leaves the doubt of any commit: whoever asks the store then waits for the shard's memory,
+    /// which is held while the batch is written, and nobody begins to write it any more.
+    pub(super) async fn commit(&self, track: Arc<Track>, batch: &Batch) -> Option<Answer> {
+        if batch.writes.iter().any(|write| write.effects.correction.is_some()) {
+            // It reads and writes much, and the others would wait for it.
+            return None;
+        }
+        let (done, mut told) = oneshot::channel();
+        self.waiting.lock().push(Waiting { track, writes: batch.writes.clone(), done });
+        let lead = async {
+            let writer = self.writer.lock().await;
+            let waiting = std::mem::take(&mut *self.waiting.lock());
+            commit_together(&writer, waiting).await;
+        };
+        let told = tokio::select! {
+            biased;
+            told = &mut told => told,
+            () = lead => told.await,
+        };
+        told.unwrap_or_else(|_| Some(Err(StoreError::away("the commit that it was part of was given up"))))
+    }
+}
+
+/// A batch on its way, with the shard's memory until it is answered.
+struct Member {
+    batch: Waiting,
+    memory: OwnedMutexGuard<Memory>,
+    written: Option<Written>,
+}
+
+impl Member {
+    /// `None` if nobody waits for it any more, or it is to be committed alone: so that the others wait neither for whoever
+    /// has the shard's memory, nor for its log to be read.
+    fn of(batch: Waiting) -> Option<Self> {
+        let memory = Arc::clone(&batch.track.memory).try_lock_owned();
+        match memory {
+            // Looked at while the memory is held: see [`GroupCommit::commit`].
+            _ if batch.done.is_closed() => None,
+            Ok(memory) if memory.is_recovered => Some(Self { batch, memory, written: None }),
+            Ok(_) | Err(_) => {
+                batch.done.send(None).ok();
+                None
+            }
+        }
+    }
+
+    fn shard(&self) -> Shard {
+        self.batch.track.db.shard()
+    }
+}
+
+/// Commits all that can go together, and answers all.
+async fn commit_together(writer: &Writer, waiting: Vec<Waiting>) {
+    let mut members: Vec<Member> = waiting.into_iter().filter_map(Member::of).collect();
+    if members.is_empty() {
+        return;
+    }
+    // Always in the same order, as locks are to be taken.
+    members.sort_unstable_by_key(Member::shard);
+    let committed = match write_together(writer, &mut members).await {
+        Ok(tx) => Some(commit(tx, &mut members).await.map_err(refused_fix::told)),
+        Err(error) => {
+            tracing::debug!(%error, shards = members.len(), "each shard commits alone");
+            None
+        }
+    };
+    for Member { batch, memory, written } in members {
+        drop(memory);
+        let answer = committed.clone().map(|committed| {
+            committed.and_then(|()| written.map(|written| written.committed).ok_or(StoreError::TakenOver))
+        });
+        batch.done.send(answer).ok();
+    }
+}
+
+/// Writes the batches of all who are still the writers of their shards.
+async fn write_together(writer: &Writer, members: &mut [Member]) -> Result<Tx> {
+    let mut tx = writer.begin(Shard::WHOLE).await?;
+    for member in members {
+        tx.go_on_with(member.shard());
+        let track = &member.batch.track;
+        let writes = track.tails.checked(&member.batch.writes);
+        match track.write(&mut tx, &mut member.memory, &writes).await {
+            Ok(written) => member.written = written,
+            // The connection is sound.
+            Err(error) if is_conflict(&error) || is_never_taken(&error) => {
+                tx.rollback().await?;
+                return Err(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(tx)
+}
+
+/// After an error everybody's outcome is unknown.
+async fn commit(tx: Tx, members: &mut [Member]) -> Result<()> {
+    tx.commit().await?;
+    for Member { memory, written, .. } in members {
+        if let Some(Written { number, .. }) = written {
+            memory.resolve_in_doubt(*number)?;
+        }
+    }
+    Ok(())
+}

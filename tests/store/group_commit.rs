@@ -1,0 +1,120 @@
+//! Shards of a node that commit together: each keeps what it would have alone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::join;
+use tokio::time::timeout;
+use uuid::Uuid;
+use waypost::store::handover::to_cluster;
+use waypost::store::open::for_writer;
+use waypost::store::shard::Shard;
+use waypost::store::track::{GroupCommit, Track};
+use waypost_actors::model::{OrganizationId, Timestamp, VehicleId};
+use waypost_actors::ports::{Batch, StoreError, TrackStore};
+use waypost_actors::tracking::Freshness;
+use waypost_test_support::{Engine, TestStore, run};
+
+use crate::fleet::{batch, fix, row, write};
+
+/// Three shards of one node, each with one commit behind it.
+async fn members(store: &TestStore) -> [Arc<Track>; 3] {
+    let writer = || for_writer(&store.db, &store.options).expect("its settings are right");
+    to_cluster(&store.db, &writer()).await.expect("a cluster's");
+    let group = GroupCommit::new(writer());
+    let mut members = Vec::new();
+    for number in 0..3 {
+        let track = Track::take_over_shard(store.db.clone(), writer(), shard(number)).await;
+        let track = track.expect("taken over").in_group(group.clone());
+        track.commit(&of(number, 0)).await.expect("committed");
+        members.push(track);
+    }
+    members.try_into().ok().expect("three")
+}
+
+fn shard(number: u128) -> Shard {
+    Shard::of(OrganizationId(Uuid::from_u128(number)))
+}
+
+/// A fix of the shard's one vehicle.
+fn of(number: u128, seconds: i64) -> Batch {
+    let mut write = write(vec![row(fix(seconds), Freshness::Fresh)]);
+    write.organization_id = OrganizationId(Uuid::from_u128(number));
+    write.vehicle_id = VehicleId(Uuid::from_u128(1_000 + number));
+    batch(vec![write])
+}
+
+/// Commits of a shard in the log.
+async fn logged(store: &TestStore, number: u128) -> i64 {
+    let count = store.db.read().sql("select count(*) from fix_log where shard = $1");
+    count.bind(i64::from(shard(number).number())).scalar().await.expect("counted")
+}
+
+#[test]
+fn shards_that_wait_for_a_commit_share_the_next_one() {
+    run(Engine::Postgres, async |store| {
+        let [first, second, third] = members(&store).await;
+        let (batches, wait) = ([of(0, 10), of(1, 10), of(2, 10)], "committed");
+        let (one, two, three) =
+            join!(first.commit(&batches[0]), second.commit(&batches[1]), third.commit(&batches[2]));
+        for committed in [one, two, three] {
+            assert_eq!(committed.expect(wait)[0].counts.stored, 1);
+        }
+        for number in 0..3 {
+            assert_eq!(logged(&store, number).await, 2, "shard {number}");
+        }
+        let newest = "select cast(cast(xmin as text) as bigint) from fix_log where number = \
+        (select max(number) from fix_log l where l.shard = fix_log.shard) order by shard";
+        let transactions: Vec<(i64,)> = store.db.read().sql(newest).all().await.expect("read");
+        assert!(transactions[0] != transactions[1] && transactions[1] == transactions[2], "{transactions:?}");
+        let reread = second.reread(&[VehicleId(Uuid::from_u128(1_001))], 1).await.expect("read");
+        assert_eq!(reread.states.len(), 1);
+    });
+}
+
+#[test]
+fn a_batch_that_is_refused_does_not_fail_its_neighbours() {
+    run(Engine::Postgres, async |store| {
+        let [first, second, third] = members(&store).await;
+        let mut poison = of(1, 10);
+        poison.writes[0].effects.rows[0].fix.recorded_at = Timestamp::MAX;
+        let (before, beside) = (of(0, 10), of(2, 10));
+        let (one, two, three) = join!(first.commit(&before), second.commit(&poison), third.commit(&beside));
+        assert!(matches!(two, Err(StoreError::Refused(_))), "{two:?}");
+        assert_eq!((one.expect("committed").len(), three.expect("committed").len()), (1, 1));
+        assert_eq!((logged(&store, 1).await, logged(&store, 2).await), (1, 2));
+        second.commit(&of(1, 20)).await.expect("the next one is taken");
+    });
+}
+
+#[test]
+fn a_shard_of_another_node_does_not_fail_its_neighbours() {
+    run(Engine::Postgres, async |store| {
+        let [first, second, third] = members(&store).await;
+        Track::take_over_shard(store.db.clone(), store.db.clone(), shard(1)).await.expect("taken over");
+        let batches = [of(0, 10), of(1, 10), of(2, 10)];
+        let (one, two, three) =
+            join!(first.commit(&batches[0]), second.commit(&batches[1]), third.commit(&batches[2]));
+        assert!(matches!(two, Err(StoreError::TakenOver)), "{two:?}");
+        assert_eq!((one.expect("committed").len(), three.expect("committed").len()), (1, 1));
+        assert_eq!((logged(&store, 1).await, logged(&store, 2).await), (1, 2));
+    });
+}
+
+#[test]
+fn a_batch_that_nobody_waits_for_any_more_is_not_begun() {
+    run(Engine::Postgres, async |store| {
+        let [first, second, third] = members(&store).await;
+        let (before, given_up, after) = (of(0, 10), of(1, 10), of(2, 10));
+        // It waits for the first one when its time is over.
+        let (one, two) = join!(first.commit(&before), timeout(Duration::ZERO, second.commit(&given_up)));
+        one.expect("committed");
+        assert!(two.is_err(), "it did not wait");
+        let asked = second.reread(&[VehicleId(Uuid::from_u128(1_001))], 1).await.expect("read");
+        third.commit(&after).await.expect("committed");
+        assert_eq!((logged(&store, 1).await, logged(&store, 2).await), (1, 2));
+        assert_eq!(asked.states.len(), 1);
+        second.commit(&given_up).await.expect("it comes again");
+        assert_eq!(logged(&store, 1).await, 2);
+    });
+}
