@@ -1,5 +1,6 @@
 //! Three nodes on one database: what a node takes with it, another goes on with.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use rand::RngExt;
@@ -12,6 +13,7 @@ use waypost_test_support::{Engine, Program};
 use crate::drill::{Drill, Load, NODE_LISTEN, as_node};
 use crate::figures::{figure, spread};
 use crate::ground::{Ground, launch, on};
+use crate::outlets::Outlets;
 use crate::seed::{number, seed};
 use crate::shelf::read_whole;
 
@@ -65,7 +67,8 @@ fn full_100_faults_on_three_nodes() {
 
 /// One run; returns how long it took to the first ack after each fault.
 async fn run(ground: &mut Ground, seed: u64, step: usize, faults: usize) -> Vec<Duration> {
-    let load = Load { peers: 2, pace: PACE, ..Load::every(step) };
+    let outlets = Some(Rc::new(Outlets::open().await));
+    let load = Load { peers: 2, pace: PACE, outlets, ..Load::every(step) };
     let mut drill = Drill::begin(ground, seed, load).await;
     let mut recoveries = Vec::new();
     for (number, moment) in drill.moments(faults).into_iter().enumerate() {

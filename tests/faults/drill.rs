@@ -16,6 +16,7 @@ use crate::book::{Book, Counts};
 use crate::dispatcher;
 use crate::ground::{Bus, DEADLINE, Ground, launch};
 use crate::ledger::{Undisturbed, Violation, at_any_moment, in_the_end};
+use crate::outlets::Outlets;
 use crate::seed::dice;
 use crate::shelf::{self, Shelf};
 use crate::tracker::{Manner, Tracker};
@@ -41,6 +42,8 @@ pub(crate) struct Load {
     pub(crate) through: Option<String>,
     /// Further nodes of a cluster, of which the server is one then.
     pub(crate) peers: usize,
+    /// Whom else the server tells of events.
+    pub(crate) outlets: Option<Rc<Outlets>>,
 }
 
 impl Load {
@@ -48,7 +51,17 @@ impl Load {
     pub(crate) fn every(step: usize) -> Self {
         let (pace, away) = (Duration::ZERO, Duration::from_millis(300));
         let patience = Duration::from_secs(15);
-        Self { step, items: 40, pace, away, patience, settings: Vec::new(), through: None, peers: 0 }
+        Self {
+            step,
+            items: 40,
+            pace,
+            away,
+            patience,
+            settings: Vec::new(),
+            through: None,
+            peers: 0,
+            outlets: None,
+        }
     }
 
     /// Adds a setting of the server.
@@ -101,6 +114,9 @@ impl Drill {
 
     async fn launched(ground: &Ground, mut launch: Launch, seed: u64, load: Load) -> Self {
         launch.settings.extend(load.settings.iter().cloned());
+        if let Some(outlets) = &load.outlets {
+            launch.settings.extend(outlets.settings(&ground.fleet.organization));
+        }
         let mut peers = Vec::new();
         for _ in 0..load.peers {
             let mut peer = launch.clone();
@@ -120,6 +136,9 @@ impl Drill {
         let api = Rc::new(server.operator().await);
         let book = Rc::new(Book::default());
         let organization = ground.fleet.organization.clone();
+        if let Some(outlets) = &load.outlets {
+            outlets.order(&api, &organization).await;
+        }
         let mut servers = vec![launch.url()];
         servers.extend(peers.iter().map(|(launch, _)| launch.url()));
         let watching = dispatcher::watch((Rc::clone(&api), servers), organization, Rc::clone(&book));
@@ -297,6 +316,9 @@ impl Drill {
         let shelf = Shelf::open(&self.launch.location).await;
         eventually(DEADLINE, || shelf.has_no_dirty()).await;
         let last = shelf.newest_record().await;
+        if let Some(outlets) = &self.load.outlets {
+            outlets.told_all(&shelf.at_geofences().await).await;
+        }
         shelf.close().await;
         // If it never comes, the checks report it.
         self.book.until(Duration::from_secs(30), || self.book.last_told() >= last).await;

@@ -23,6 +23,10 @@ mod ground;
 mod kills;
 mod ledger;
 mod lines;
+mod outlets;
+#[expect(dead_code, reason = "tests of the live server use the rest")]
+#[path = "../live/receiver.rs"]
+mod receiver;
 mod seed;
 mod shelf;
 mod silence;

@@ -1,5 +1,6 @@
 //! The contents of a store, read without going through the server.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use uuid::Uuid;
@@ -41,6 +42,14 @@ impl Shelf {
     /// The number of the newest record.
     pub(crate) async fn newest_record(&self) -> i64 {
         eventually(DEADLINE, || self.number("select coalesce(max(sequence), 0) from records")).await
+    }
+
+    /// The records of what happened at geofences, by id and revision.
+    pub(crate) async fn at_geofences(&self) -> BTreeSet<(String, i64)> {
+        let text = "select id, revision from records where kind in ('entry', 'exit', 'dwell')";
+        let read = || async { self.db.read().sql(text).all::<(Uuid, i64)>().await };
+        let records = eventually(DEADLINE, read).await;
+        records.into_iter().map(|(id, revision)| (id.to_string(), revision)).collect()
     }
 
     /// Whether no vehicle awaits a correction.

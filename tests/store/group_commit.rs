@@ -13,7 +13,7 @@ use waypost::store::track::{GroupCommit, Track};
 use waypost_actors::model::{OrganizationId, Timestamp, VehicleId};
 use waypost_actors::ports::{Batch, StoreError, TrackStore};
 use waypost_actors::tracking::Freshness;
-use waypost_test_support::{Engine, TestStore, run};
+use waypost_test_support::{Engine, TestStore, eventually, run};
 
 use crate::fleet::{batch, fix, row, write};
 
@@ -31,6 +31,9 @@ async fn members(store: &TestStore) -> [Arc<Track>; 3] {
     }
     members.try_into().ok().expect("three")
 }
+
+/// Commits of each shard in a row.
+const FIXES: i64 = 100;
 
 fn shard(number: u128) -> Shard {
     Shard::of(OrganizationId(Uuid::from_u128(number)))
@@ -116,5 +119,32 @@ fn a_batch_that_nobody_waits_for_any_more_is_not_begun() {
         assert_eq!(asked.states.len(), 1);
         second.commit(&given_up).await.expect("it comes again");
         assert_eq!(logged(&store, 1).await, 2);
+    });
+}
+
+#[test]
+fn each_thread_is_answered_whoever_commits() {
+    run(Engine::Postgres, async |store| {
+        let tracks = members(&store).await;
+        let threads = tracks.into_iter().zip(0..).map(|(track, number)| {
+            std::thread::spawn(move || {
+                let one_after_the_other = async {
+                    for seconds in 1..=FIXES {
+                        track.commit(&of(number, seconds)).await.expect("committed");
+                    }
+                };
+                actix_rt::Runtime::new().expect("a runtime").block_on(one_after_the_other);
+            })
+        });
+        let threads: Vec<_> = threads.collect();
+        eventually(Duration::from_secs(60), async || threads.iter().all(|thread| thread.is_finished())).await;
+        for thread in threads {
+            thread.join().expect("each is answered");
+        }
+        for number in 0..3 {
+            let passed = store.db.read().sql("select log_number from writer where name = $1");
+            let name = shard(number).number().to_string();
+            assert_eq!(passed.bind(name).scalar::<i64>().await.expect("read"), 1 + FIXES);
+        }
     });
 }

@@ -56,15 +56,15 @@ impl GroupCommit {
         }
         let (done, mut told) = oneshot::channel();
         self.waiting.lock().push(Waiting { track, writes: batch.writes.clone(), done });
-        let lead = async {
-            let writer = self.writer.lock().await;
-            let waiting = std::mem::take(&mut *self.waiting.lock());
-            commit_together(&writer, waiting).await;
-        };
         let told = tokio::select! {
             biased;
             told = &mut told => told,
-            () = lead => told.await,
+            writer = self.writer.lock() => {
+                // From here on to the end, whatever it is told meanwhile: it may commit for others alone.
+                let waiting = std::mem::take(&mut *self.waiting.lock());
+                commit_together(&writer, waiting).await;
+                told.await
+            }
         };
         told.unwrap_or_else(|_| Some(Err(StoreError::away("the commit that it was part of was given up"))))
     }

@@ -1,0 +1,91 @@
+//! Who is told of events beside the dispatcher: a webhook, and the fleet's own broker.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use waypost_client::{Api, Method};
+use waypost_test_support::{Mosquitto, Subscribed, eventually};
+
+use crate::ground::DEADLINE;
+use crate::receiver::Receiver;
+
+/// Receivers of all that happens at geofences, of one organization.
+pub(crate) struct Outlets {
+    receiver: Receiver,
+    /// `None` where no broker is installed.
+    broker: Option<(Mosquitto, Subscribed)>,
+}
+
+impl Outlets {
+    pub(crate) async fn open() -> Self {
+        let broker = Mosquitto::own().map(|mosquitto| {
+            let subscribed = mosquitto.subscribe("outlets", "fleet/+/events/#");
+            (mosquitto, subscribed)
+        });
+        Self { receiver: Receiver::start().await, broker }
+    }
+
+    /// What a server needs for them.
+    pub(crate) fn settings(&self, organization: &str) -> Vec<(String, String)> {
+        let mut settings = vec![("WAYPOST_WEBHOOK_NETWORKS".to_owned(), "127.0.0.0/8".to_owned())];
+        if let Some((mosquitto, _)) = &self.broker {
+            let (credentials, address) = (mosquitto.credentials(), mosquitto.address());
+            let broker = format!("mqtt://{credentials}@{address}/{organization}?publish=fleet");
+            settings.push(("WAYPOST_MQTT_BROKERS".to_owned(), broker));
+        }
+        settings
+    }
+
+    /// Has the organization's events sent from now on.
+    pub(crate) async fn order(&self, api: &Api, organization: &str) {
+        let webhook = json!({ "organizationId": organization, "url": self.receiver.url,
+            "eventTypes": ["geofence.*"] });
+        api.send(Method::POST, "/v1/webhooks", &webhook).await.unwrap();
+    }
+
+    /// What each was told, in the order in which it came.
+    fn told(&self) -> Vec<(&'static str, Vec<Value>)> {
+        let hook = self.receiver.got.borrow().iter().map(|got| got.body.clone()).collect();
+        let mut told = vec![("webhook", hook)];
+        if let Some((_, subscribed)) = &self.broker {
+            let of_fence = |heard: &waypost_test_support::Heard| heard.topic.contains("/events/geofence");
+            let heard = subscribed.heard().into_iter().filter(of_fence);
+            told.push(("broker", heard.map(|heard| serde_json::from_str(&heard.payload).unwrap()).collect()));
+        }
+        told
+    }
+
+    /// Waits until all are told of these records as they are stored, by id and revision, and checks in which order that came.
+    pub(crate) async fn told_all(&self, stored: &BTreeSet<(String, i64)>) {
+        let missing = |told: &[Value]| {
+            let told: BTreeSet<(String, i64)> = told.iter().map(key).collect();
+            stored.difference(&told).count()
+        };
+        eventually(DEADLINE, async || self.told().iter().all(|(_, told)| missing(told) == 0)).await;
+        for (whom, told) in self.told() {
+            let mut known: BTreeMap<(String, i64), &Value> = BTreeMap::new();
+            let mut newest: BTreeMap<&str, i64> = BTreeMap::new();
+            let mut again = 0;
+            for one in &told {
+                if let Some(first) = known.insert(key(one), one) {
+                    again += 1;
+                    assert_eq!(first["data"], one["data"], "{whom}: the same each time");
+                    continue;
+                }
+                let (vehicle, sequence) =
+                    (one["data"]["vehicleId"].as_str().unwrap(), number(one, "sequence"));
+                let before = newest.insert(vehicle, sequence).unwrap_or(0);
+                assert!(before < sequence, "{whom}: {one} after {before}");
+            }
+            println!("{whom}: told of {} records, of {again} of them again", stored.len());
+        }
+    }
+}
+
+fn key(told: &Value) -> (String, i64) {
+    (told["data"]["id"].as_str().unwrap().to_owned(), number(told, "revision"))
+}
+
+fn number(told: &Value, name: &str) -> i64 {
+    told["data"][name].as_i64().unwrap()
+}
