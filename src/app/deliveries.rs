@@ -4,10 +4,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_rt::Arbiter;
+use actix_rt::ArbiterHandle;
 use futures_util::FutureExt;
 use serde::Serialize;
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use waypost_actors::model::OrganizationId;
 
@@ -19,48 +20,46 @@ use crate::ops::positions::Newest;
 use crate::ops::webhooks::disable;
 use crate::webhooks::{Ports, Supervisor, Webhooks};
 
-/// Deliveries that run.
+/// The deliveries of a shard. Dropped, they end at once.
 pub(super) struct Deliveries {
     webhooks: Webhooks,
-    arbiter: Arbiter,
     ended: oneshot::Receiver<()>,
+    _going_on: oneshot::Sender<()>,
 }
 
 impl Deliveries {
-    /// Starts delivering; nothing is published for the missing organizations, whose inputs stay shut too.
-    pub(super) fn start(context: Context, missing: Vec<OrganizationId>) -> Self {
-        let (arbiter, webhooks) = (Arbiter::new(), context.webhooks.clone());
-        let (sender, ended) = oneshot::channel::<()>();
-        arbiter.spawn_fn(move || {
+    /// Starts delivering on a thread, which is to outlive the connections to the store, since some may be opened there; nothing
+    /// is published for the missing organizations, whose inputs stay shut too.
+    pub(super) fn start(thread: &ArbiterHandle, context: Context, missing: Vec<OrganizationId>) -> Self {
+        let webhooks = context.webhooks.clone();
+        let ((sender, ended), (going_on, dropped)) = (oneshot::channel::<()>(), oneshot::channel::<()>());
+        thread.spawn_fn(move || {
             actix_rt::spawn(async move {
-                run(context, &missing).await;
+                tokio::select! {
+                    () = run(context, &missing) => {}
+                    _ = dropped => {}
+                }
                 drop(sender);
             });
         });
-        Self { webhooks, arbiter, ended }
+        Self { webhooks, ended, _going_on: going_on }
     }
 
     /// Ends deliveries and saves how far they got, if that takes no longer than `within`. What is under way is delivered
     /// again after the next start.
-    pub(super) async fn end(&mut self, within: Duration) -> bool {
+    pub(super) async fn end(mut self, within: Duration) -> bool {
         self.webhooks.stop();
         timeout(within, &mut self.ended).await.is_ok()
-    }
-
-    /// Ends the thread. Not before the store is closed, since connections to it may have been opened there.
-    pub(super) fn close(self) {
-        self.arbiter.stop();
     }
 }
 
 async fn run(context: Context, missing: &[OrganizationId]) {
-    let publishers = publishers(&context, missing);
-    let publishing: Vec<_> =
-        publishers.into_iter().map(|publisher| actix_rt::spawn(publisher.run())).collect();
-    deliver(context).await;
-    for publisher in publishing {
-        publisher.await.ok();
+    let mut publishing = JoinSet::new();
+    for publisher in publishers(&context, missing) {
+        publishing.spawn_local(publisher.run());
     }
+    deliver(context).await;
+    publishing.join_all().await;
 }
 
 /// One for each broker that is published to and whose organization is not missing.

@@ -17,6 +17,7 @@ use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use actix_rt::Arbiter;
 use actix_web::dev::{Server, ServerHandle};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
@@ -59,6 +60,7 @@ pub struct Application {
     sockets: TaskTracker,
     admin: Option<Admin>,
     organizations: ShardServer,
+    deliveries: Arbiter,
     probe: Probe,
     lock: ServerLock,
 }
@@ -97,8 +99,15 @@ impl Application {
         let metrics = Arc::new(Metrics::new(readiness.clone(), meters.clone()));
         let admin = Admin::start(settings.admin_listen, wanted, &metrics)?;
         let room = RetryListener::open(&listener, readiness.clone())?;
-        let parts =
-            Parts { settings, clock, mail, readiness: readiness.clone(), meters, store: Box::new(store) };
+        let parts = Parts {
+            settings,
+            clock,
+            mail,
+            readiness: readiness.clone(),
+            meters,
+            store: Box::new(store),
+            deliveries: Arbiter::new(),
+        };
         let started = parts.start().await;
         room.close().await;
         let Started { server: organizations, probe, lock } = match started {
@@ -127,6 +136,7 @@ impl Application {
             admin_address,
             device_addresses,
             organizations,
+            deliveries: parts.deliveries,
             server,
             sockets,
             admin,
@@ -176,13 +186,11 @@ impl Application {
         let (ended, served) = tokio::join!(stop, self.server);
         served.map_err(StartError::Run)?;
         looking.abort();
-        let deliveries = self.organizations.end().await;
+        self.organizations.end().await;
         if timeout(CLOSE_WITHIN, self.context.db.close()).await.is_err() {
             tracing::warn!("connections to the store could not be closed in time");
         }
-        if let Some(deliveries) = deliveries {
-            deliveries.close();
-        }
+        self.deliveries.stop();
         if let Some(admin) = self.admin {
             admin.stop().await;
         }

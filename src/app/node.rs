@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_rt::Arbiter;
 use actix_web::dev::Server;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
@@ -80,6 +81,7 @@ impl Node {
             readiness: readiness.clone(),
             meters,
             store: Box::new(|track| track),
+            deliveries: Arbiter::new(),
         });
         let (shards, sockets) = (Shards::default(), TaskTracker::new());
         let joined = parts.patiently(|| joined(&parts, (&url, node_address), &shards)).await;
@@ -169,6 +171,7 @@ impl Node {
         if timeout(CLOSE_WITHIN, closed).await.is_err() {
             tracing::warn!("connections to the store could not be closed in time");
         }
+        self.parts.deliveries.stop();
         if let Some(admin) = self.admin {
             admin.stop().await;
         }
@@ -191,7 +194,9 @@ async fn joined(
         if let Some((session, db)) = join(parts, node, shards, None).await? {
             let durability = Durability::default();
             let probe = Probe::new(&parts.settings.store(), &db, None, durability.clone())?;
-            let group = GroupCommit::new(for_writer(&db, &parts.settings.store())?);
+            // What a shard gathers waits half as long again, at most.
+            let window = parts.settings.batch_interval / 2;
+            let group = GroupCommit::new(for_writer(&db, &parts.settings.store())?, window);
             return Ok((session, Store { db, durability, group: Some(group) }, probe));
         }
         parts.readiness.starting("a single server has this store, or another node prepares it for a cluster");

@@ -292,9 +292,7 @@ impl Ownership {
         let sender = self.sender.clone();
         actix_rt::spawn(async move {
             end_sockets(&server.context).await;
-            if let Some(deliveries) = server.end().await {
-                deliveries.close();
-            }
+            server.end().await;
             sender.send(Event::Ended(shard)).ok();
         });
     }

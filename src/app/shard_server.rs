@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::task::JoinHandle;
+use actix_rt::{Arbiter, ArbiterHandle};
 use tokio::time::timeout;
 use waypost_actors::live::{Live, LiveConfig, LiveParts};
 use waypost_actors::model::OrganizationId;
@@ -50,6 +51,8 @@ pub(super) struct Parts {
     pub(super) readiness: Readiness,
     pub(super) meters: Meters,
     pub(super) store: Box<WrapStore>,
+    /// The thread of what is sent by itself.
+    pub(super) deliveries: Arbiter,
 }
 
 /// The store as all shards of a process use it.
@@ -69,6 +72,7 @@ pub(super) struct ShardServer {
     /// Organizations that the settings name and that are not served here.
     pub(super) missing: Vec<OrganizationId>,
     writer: Writer,
+    delivery_thread: ArbiterHandle,
     running: Option<Running>,
 }
 
@@ -102,9 +106,14 @@ impl ShardServer {
         };
         let live = Live::start(live).await?;
         match share(parts, &live, track).await {
-            Ok((context, first_start, missing)) => {
-                Ok(Self { context, first_start, missing, writer, running: None })
-            }
+            Ok((context, first_start, missing)) => Ok(Self {
+                context,
+                first_start,
+                missing,
+                writer,
+                delivery_thread: parts.deliveries.handle(),
+                running: None,
+            }),
             Err(error) => {
                 live.stop_within(STOP_WITHIN).await;
                 Err(error)
@@ -136,16 +145,16 @@ impl ShardServer {
                 post.run().await;
             }
         });
-        let deliveries = Deliveries::start(context.clone(), self.missing.clone());
+        let deliveries = Deliveries::start(&self.delivery_thread, context.clone(), self.missing.clone());
         self.running = Some(Running { upkeep, deliveries, post });
     }
 
     /// Ends once nobody asks it any more: commits and acknowledges what is on its way and stores what it knows, in some seconds,
-    /// even if the store hangs. The thread of the deliveries that it leaves is to be closed.
-    pub(super) async fn end(self) -> Option<Deliveries> {
+    /// even if the store hangs.
+    pub(super) async fn end(self) {
         let context = &self.context;
         context.mail.stop();
-        let (post, mut deliveries) = match self.running {
+        let (post, deliveries) = match self.running {
             Some(Running { upkeep, deliveries, post }) => {
                 upkeep.iter().for_each(JoinHandle::abort);
                 (Some(post), Some(deliveries))
@@ -159,7 +168,7 @@ impl ShardServer {
             }
         };
         let delivered = async {
-            match &mut deliveries {
+            match deliveries {
                 Some(deliveries) => deliveries.end(FINISH_WITHIN).await,
                 None => true,
             }
@@ -193,7 +202,6 @@ impl ShardServer {
         if timeout(CLOSE_WITHIN, self.writer.close()).await.is_err() {
             tracing::warn!("the writer's connection to the store could not be closed in time");
         }
-        deliveries
     }
 }
 

@@ -17,7 +17,7 @@ use crate::store::webhook_delivery::{Progress, Stopped};
 /// Deliveries of a webhook that may be under way.
 const MOST_UNDER_WAY: usize = 8;
 /// Events that may wait in a queue.
-const MOST_WAITING: usize = 100;
+pub(super) const MOST_WAITING: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {

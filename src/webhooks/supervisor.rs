@@ -47,6 +47,12 @@ struct Served {
     task: JoinHandle<()>,
 }
 
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
 /// Delivers to webhooks.
 pub struct Supervisor {
     db: Db,
@@ -121,9 +127,7 @@ impl Supervisor {
                 }
             }
         }
-        for served in self.served.values() {
-            served.task.abort();
-        }
+        self.served.clear();
         self.shared.delivery_log.borrow_mut().hurry();
         self.save().await;
     }
@@ -165,13 +169,7 @@ impl Supervisor {
         let wanted: HashSet<Uuid> = targets.iter().map(|(target, _)| target.id).collect();
         let organizations = targets.iter().map(|(target, _)| target.organization_id).collect();
         self.shared.recent.borrow_mut().follow(&organizations);
-        self.served.retain(|id, served| {
-            let stays = wanted.contains(id) && !served.task.is_finished();
-            if !stays {
-                served.task.abort();
-            }
-            stays
-        });
+        self.served.retain(|id, served| wanted.contains(id) && !served.task.is_finished());
         self.shared.delivery_log.borrow_mut().keep(|id| wanted.contains(id));
         for (target, stored) in targets {
             let known = self.served.get(&target.id);
@@ -185,9 +183,7 @@ impl Supervisor {
             let worker = Worker::new(Rc::clone(&self.shared), target.clone(), progress, Rc::clone(&wake));
             let task = actix_rt::spawn(worker.run());
             let served = Served { moves: stored.moves, wake, task, target };
-            if let Some(former) = self.served.insert(served.target.id, served) {
-                former.task.abort();
-            }
+            self.served.insert(served.target.id, served);
         }
     }
 

@@ -57,11 +57,27 @@ impl Outlets {
 
     /// Waits until all are told of these records as they are stored, by id and revision, and checks in which order that came.
     pub(crate) async fn told_all(&self, stored: &BTreeSet<(String, i64)>) {
-        let missing = |told: &[Value]| {
-            let told: BTreeSet<(String, i64)> = told.iter().map(key).collect();
-            stored.difference(&told).count()
+        let complete = async || {
+            for (whom, told) in self.told() {
+                let told: BTreeSet<(String, i64)> = told.iter().map(key).collect();
+                let missing: Vec<_> = stored.difference(&told).collect();
+                if !missing.is_empty() {
+                    let some = &missing[..missing.len().min(5)];
+                    return Err(format!(
+                        "{whom}: {} of {} missing, such as {some:?}",
+                        missing.len(),
+                        stored.len()
+                    ));
+                }
+            }
+            Ok(())
         };
-        eventually(DEADLINE, async || self.told().iter().all(|(_, told)| missing(told) == 0)).await;
+        let many = || self.told().iter().map(|(_, told)| told.len()).sum::<usize>();
+        // As long as more comes, it is not stuck.
+        while let Err(missing) = complete().await {
+            let before = many();
+            eventually(DEADLINE, async || if many() > before { Ok(()) } else { Err(missing.clone()) }).await;
+        }
         for (whom, told) in self.told() {
             let mut known: BTreeMap<(String, i64), &Value> = BTreeMap::new();
             let mut newest: BTreeMap<&str, i64> = BTreeMap::new();

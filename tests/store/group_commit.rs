@@ -21,7 +21,7 @@ use crate::fleet::{batch, fix, row, write};
 async fn members(store: &TestStore) -> [Arc<Track>; 3] {
     let writer = || for_writer(&store.db, &store.options).expect("its settings are right");
     to_cluster(&store.db, &writer()).await.expect("a cluster's");
-    let group = GroupCommit::new(writer());
+    let group = GroupCommit::new(writer(), Duration::from_millis(1));
     let mut members = Vec::new();
     for number in 0..3 {
         let track = Track::take_over_shard(store.db.clone(), writer(), shard(number)).await;

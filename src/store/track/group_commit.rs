@@ -1,11 +1,14 @@
 //! Commits of several shards in one transaction: the database flushes its log once for all of them.
 //!
-//! Whoever comes first commits for all that wait by then; the others wait for their answers meanwhile. A batch that cannot go
+//! Whoever comes first commits for all that wait by then; the others wait for their answers meanwhile. Between two commits there is
+//! a pause in which batches gather, or each would have its own while none takes long; one that comes later is committed at once. A batch that cannot go
 //! with the others, or fails with them, is committed alone by whoever brought it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
+use tokio::time::{Instant, sleep_until};
 use waypost_actors::ports::{Batch, Committed, StoreError, VehicleWrite};
 
 use super::Track;
@@ -18,9 +21,16 @@ use crate::store::sql::{Result, Tx, Writer, is_conflict, is_never_taken};
 /// What the shards of a node commit through.
 #[derive(Clone)]
 pub struct GroupCommit {
-    writer: Arc<Mutex<Writer>>,
+    writer: Arc<Mutex<GroupWriter>>,
     /// One batch for each shard at most, beside those that nobody waits for any more.
     waiting: Arc<parking_lot::Mutex<Vec<Waiting>>>,
+}
+
+struct GroupWriter {
+    writer: Writer,
+    /// How long batches gather after a commit.
+    window: Duration,
+    next_at: Instant,
 }
 
 type Answer = std::result::Result<Vec<Committed>, StoreError>;
@@ -34,15 +44,16 @@ struct Waiting {
 }
 
 impl GroupCommit {
-    /// `writer`: a connection for it alone.
+    /// `writer`: a connection for it alone; `window`: how long batches gather after a commit.
     #[must_use]
-    pub fn new(writer: Writer) -> Self {
+    pub fn new(writer: Writer, window: Duration) -> Self {
+        let writer = GroupWriter { writer, window, next_at: Instant::now() };
         Self { writer: Arc::new(Mutex::new(writer)), waiting: Arc::default() }
     }
 
     /// Closes its connection, once nothing is committed over it.
     pub async fn close(&self) {
-        self.writer.lock().await.close().await;
+        self.writer.lock().await.writer.close().await;
     }
 
     /// Commits a shard's batch with those of others; `None` if it is to be committed alone.
@@ -59,10 +70,12 @@ impl GroupCommit {
         let told = tokio::select! {
             biased;
             told = &mut told => told,
-            writer = self.writer.lock() => {
+            mut group = self.writer.lock() => {
                 // From here on to the end, whatever it is told meanwhile: it may commit for others alone.
+                sleep_until(group.next_at).await;
                 let waiting = std::mem::take(&mut *self.waiting.lock());
-                commit_together(&writer, waiting).await;
+                commit_together(&group.writer, waiting).await;
+                group.next_at = Instant::now() + group.window;
                 told.await
             }
         };
