@@ -138,6 +138,9 @@ impl Drill {
         let organization = ground.fleet.organization.clone();
         if let Some(outlets) = &load.outlets {
             outlets.order(&api, &organization).await;
+            let shelf = Shelf::open(&launch.location).await;
+            eventually(DEADLINE, async || shelf.publishers().await == outlets.brokers()).await;
+            shelf.close().await;
         }
         let mut servers = vec![launch.url()];
         servers.extend(peers.iter().map(|(launch, _)| launch.url()));

@@ -43,6 +43,11 @@ impl Outlets {
         api.send(Method::POST, "/v1/webhooks", &webhook).await.unwrap();
     }
 
+    /// How many brokers there are.
+    pub(crate) fn brokers(&self) -> i64 {
+        i64::from(self.broker.is_some())
+    }
+
     /// What each was told, in the order in which it came.
     fn told(&self) -> Vec<(&'static str, Vec<Value>)> {
         let hook = self.receiver.got.borrow().iter().map(|got| got.body.clone()).collect();

@@ -52,6 +52,11 @@ impl Shelf {
         records.into_iter().map(|(id, revision)| (id.to_string(), revision)).collect()
     }
 
+    /// Brokers to which events are published: each from its first connection on.
+    pub(crate) async fn publishers(&self) -> i64 {
+        eventually(DEADLINE, || self.number("select count(*) from mqtt_cursor")).await
+    }
+
     /// Whether no vehicle awaits a correction.
     pub(crate) async fn has_no_dirty(&self) -> bool {
         let dirty = self.number("select count(*) from vehicle_state where dirty_from is not null");
