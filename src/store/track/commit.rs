@@ -1,11 +1,15 @@
 //! One transaction per batch. What is written for which part of it is said in the files of the rows.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
+use tokio::sync::Mutex;
 use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::ports::{Batch, Committed, VehicleWrite};
 
-use super::memory::{Doubt, Memory};
+use super::group_commit::GroupMember;
+use super::memory::{Doubt, Memory, Written};
 use super::{Track, cards, fix_log};
 use crate::store::driver_at::Drivers;
 use crate::store::fuel_log::store_fuel_log;
@@ -13,19 +17,12 @@ use crate::store::packed_chunk::ChunkFix;
 use crate::store::position_chunk::insert_chunks;
 use crate::store::position_row::{fresh_of, store_positions, store_quarantines};
 use crate::store::records::store_timelines;
+use crate::store::shard::Shard;
 use crate::store::sql::{Result, Tx, is_conflict, is_never_taken};
 use crate::store::state_row::{NewState, dirty_among, left_of, store_states};
 
 /// Fixes of a vehicle in no chunk at most, with few vehicles: who reads them unpacks all of them.
 const TAIL_FIXES: usize = 1_024;
-
-/// A batch that is written and not committed yet: until then the shard's memory has it as in doubt.
-pub(super) struct Written {
-    /// What its commit answers.
-    pub(super) committed: Vec<Committed>,
-    /// Its number.
-    pub(super) number: i64,
-}
 
 /// What a batch begins with.
 #[derive(sqlx::FromRow)]
@@ -75,7 +72,7 @@ impl Track {
 
     /// Writes a batch in a transaction that may hold those of other shards too. `None` when this writer is not the one any more:
     /// then nothing is written.
-    pub(super) async fn write(
+    async fn write(
         &self,
         tx: &mut Tx,
         memory: &mut Memory,
@@ -159,5 +156,24 @@ impl Track {
         let put = "update writer set next_sequence = $1 where name = $2";
         tx.on().sql(put).bind(next).bind(self.db.shard().writer()).run().await?;
         Ok(())
+    }
+}
+
+impl GroupMember for Track {
+    fn shard(&self) -> Shard {
+        self.db.shard()
+    }
+
+    fn memory(&self) -> Arc<Mutex<Memory>> {
+        Arc::clone(&self.memory)
+    }
+
+    fn write<'a>(
+        &'a self,
+        tx: &'a mut Tx,
+        memory: &'a mut Memory,
+        writes: &'a [VehicleWrite],
+    ) -> BoxFuture<'a, Result<Option<Written>>> {
+        Box::pin(async move { Self::write(self, tx, memory, &self.tails.checked(writes)).await })
     }
 }

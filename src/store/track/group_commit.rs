@@ -7,13 +7,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 use tokio::time::{Instant, sleep_until};
 use waypost_actors::ports::{Batch, Committed, StoreError, VehicleWrite};
 
-use super::Track;
-use super::commit::Written;
-use super::memory::Memory;
+use super::memory::{Memory, Written};
 use crate::store::refused_fix;
 use crate::store::shard::Shard;
 use crate::store::sql::{Result, Tx, Writer, is_conflict, is_never_taken};
@@ -35,9 +34,25 @@ struct GroupWriter {
 
 type Answer = std::result::Result<Vec<Committed>, StoreError>;
 
+/// The track writer of a shard, as others commit for it.
+pub(super) trait GroupMember: Send + Sync {
+    fn shard(&self) -> Shard;
+
+    fn memory(&self) -> Arc<Mutex<Memory>>;
+
+    /// Writes a batch in a transaction that may hold those of other shards too. `None` when it is not the writer any more: then
+    /// nothing is written.
+    fn write<'a>(
+        &'a self,
+        tx: &'a mut Tx,
+        memory: &'a mut Memory,
+        writes: &'a [VehicleWrite],
+    ) -> BoxFuture<'a, Result<Option<Written>>>;
+}
+
 /// A shard's batch.
 struct Waiting {
-    track: Arc<Track>,
+    track: Arc<dyn GroupMember>,
     writes: Vec<VehicleWrite>,
     /// Told `None` if it is to be committed alone.
     done: oneshot::Sender<Option<Answer>>,
@@ -60,7 +75,7 @@ impl GroupCommit {
     ///
     /// Dropped before it is through, it leaves the doubt of any commit: whoever asks the store then waits for the shard's memory,
     /// which is held while the batch is written, and nobody begins to write it any more.
-    pub(super) async fn commit(&self, track: Arc<Track>, batch: &Batch) -> Option<Answer> {
+    pub(super) async fn commit(&self, track: Arc<dyn GroupMember>, batch: &Batch) -> Option<Answer> {
         if batch.writes.iter().any(|write| write.effects.correction.is_some()) {
             // It reads and writes much, and the others would wait for it.
             return None;
@@ -94,7 +109,7 @@ impl Member {
     /// `None` if nobody waits for it any more, or it is to be committed alone: so that the others wait neither for whoever
     /// has the shard's memory, nor for its log to be read.
     fn of(batch: Waiting) -> Option<Self> {
-        let memory = Arc::clone(&batch.track.memory).try_lock_owned();
+        let memory = batch.track.memory().try_lock_owned();
         match memory {
             // Looked at while the memory is held: see [`GroupCommit::commit`].
             _ if batch.done.is_closed() => None,
@@ -107,7 +122,7 @@ impl Member {
     }
 
     fn shard(&self) -> Shard {
-        self.batch.track.db.shard()
+        self.batch.track.shard()
     }
 }
 
@@ -140,9 +155,8 @@ async fn write_together(writer: &Writer, members: &mut [Member]) -> Result<Tx> {
     let mut tx = writer.begin(Shard::WHOLE).await?;
     for member in members {
         tx.go_on_with(member.shard());
-        let track = &member.batch.track;
-        let writes = track.tails.checked(&member.batch.writes);
-        match track.write(&mut tx, &mut member.memory, &writes).await {
+        let Waiting { track, writes, .. } = &member.batch;
+        match track.write(&mut tx, &mut member.memory, writes).await {
             Ok(written) => member.written = written,
             // The connection is sound.
             Err(error) if is_conflict(&error) || is_never_taken(&error) => {

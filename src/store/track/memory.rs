@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use waypost_actors::ports::Committed;
+
 use super::tails::Tails;
 use super::unsaved::{Plan, Unsaved};
 use crate::store::sql::Result;
@@ -27,6 +29,14 @@ pub(super) struct Doubt {
     pub(super) plan: Plan,
     /// The log begins there afterwards.
     pub(super) log_from: i64,
+}
+
+/// A batch that is written and not committed yet: until then the shard's memory has it as in doubt.
+pub(super) struct Written {
+    /// What its commit answers.
+    pub(super) committed: Vec<Committed>,
+    /// Its number.
+    pub(super) number: i64,
 }
 
 impl Memory {
