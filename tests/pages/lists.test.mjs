@@ -45,10 +45,10 @@ test("of vehicles: a large fleet is shown before all its names are here, and wha
   const isReleased = new Promise((resolve) => { release = resolve; });
   await page.route(({ pathname }) => pathname === "/v1/vehicles", async (route) => {
     const query = new URL(route.request().url()).searchParams;
-    const number = query.get("page");
-    asked.push(number ?? query.get("vehicleId"));
+    const limit = query.get("limit");
+    asked.push(limit ? `${query.get("page")} of ${limit}` : query.get("vehicleId"));
     const response = await route.fetch();
-    if (number === "2") {
+    if (limit === "1000") {
       read();
       await isReleased;
     }
@@ -64,7 +64,7 @@ test("of vehicles: a large fleet is shown before all its names are here, and wha
   await isSettled(page);
   await list.getByRole("searchbox").fill("99");
   await eventually(async () => assert.deepEqual(await list.locator("tbody th").allInnerTexts(), ["Bus 199", "Tram 99"]));
-  assert.deepEqual(asked, ["1", "2"]);
+  assert.deepEqual(asked, ["1 of 200", "1 of 1000"]);
 
   // who saves one reads that one again
   await visit(page, `#/live/${last.id}`);

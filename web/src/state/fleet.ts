@@ -3,7 +3,7 @@
 
 import { type Signal, computed, effect, signal, untracked } from "@preact/signals";
 
-import { all, api } from "../api/client";
+import { VEHICLES_LIMIT, all, api } from "../api/client";
 import { reached } from "../api/reach";
 import { isOperator, knowSelf, me } from "../api/session";
 import type { ChangedResource, FuelEvent, Organization, ShownChange, TripEvent, User, VehicleOut } from "../api/schema";
@@ -89,7 +89,7 @@ export function followChanges(take: (taken: readonly ShownChange[]) => void): ()
 
 /** Reads a list again. Where nothing of it is shown yet its first page is, at once; `begin` is told then how many there are. */
 async function read<T extends { readonly id: string }>(
-  held: Signal<ReadonlyMap<string, T>>, list: Parameters<typeof all<T>>[0], begin: (count: number) => void = () => {},
+  held: Signal<ReadonlyMap<string, T>>, list: Parameters<typeof all<T>>[0], begin: (count: number) => void = () => {}, limit?: number,
 ): Promise<void> {
   const whose = organizationId.peek();
   const show = (found: readonly T[]) => { held.value = new Map(found.map((one) => [one.id, one])); };
@@ -101,7 +101,7 @@ async function read<T extends { readonly id: string }>(
       if (organizationId.peek() !== whose) return;
       if (held.peek().size === 0) show(data);
       begin(pagination.totalItems);
-    });
+    }, limit);
     if (organizationId.peek() !== whose) return;
     show(found);
     putAll(told);
@@ -112,7 +112,7 @@ async function read<T extends { readonly id: string }>(
 
 const vehiclesOf = (page: { page: number; limit: number }) =>
   api.get("/v1/vehicles", { query: { ...page, ...scope.value, include: "none", sort: "name" } });
-const readVehicles = (begin?: (count: number) => void) => read<VehicleOut>(vehicles, vehiclesOf, begin);
+const readVehicles = (begin?: (count: number) => void) => read<VehicleOut>(vehicles, vehiclesOf, begin, VEHICLES_LIMIT);
 
 /** Loads the master data of all vehicles again. */
 const loadVehicles = once(() => readVehicles());
