@@ -8,6 +8,9 @@ use waypost_actors::model::Timestamp;
 pub const DEFAULT_LIMIT: i64 = 50;
 /// Items per answer at most.
 pub const MAX_LIMIT: i64 = 200;
+/// Vehicles per answer at most, without where they are or were: a fleet is read whole by whoever shows it, and no vehicle is
+/// larger than 15 kB. Fences, drivers and trackers may have 1 MB, 130 kB and 60 kB each.
+pub const MAX_VEHICLES_LIMIT: i64 = 1_000;
 /// Items per answer of a long list unless the client asks otherwise.
 pub const DEFAULT_LONG_LIMIT: i64 = 200;
 /// Items per answer of a long list at most.

@@ -18,7 +18,7 @@ pub type Answer = Result<HttpResponse, Problem>;
 pub struct PagePagination {
     /// From 1.
     page: i64,
-    /// Items per page; what was asked for, at most 200.
+    /// Items per page; what was asked for, at most 200, of vehicles 1,000.
     limit: i64,
     /// Items on all pages.
     total_items: i64,

@@ -109,13 +109,18 @@ impl Query {
 
     /// `page` and `limit`.
     pub fn page(&mut self) -> PageRequest {
+        self.page_of(MAX_LIMIT)
+    }
+
+    /// `page` and `limit`, which is at most `most`.
+    pub fn page_of(&mut self, most: i64) -> PageRequest {
         let page = self.one("page", |text| whole(text, 1, MAX_PAGE)).unwrap_or(1);
-        PageRequest { page, limit: self.limit() }
+        PageRequest { page, limit: self.limit(most) }
     }
 
     /// `limit` and `after`.
     pub fn slice(&mut self) -> SliceRequest {
-        SliceRequest { limit: self.limit(), after: self.one("after", |text| Ok(text.to_owned())) }
+        SliceRequest { limit: self.limit(MAX_LIMIT), after: self.one("after", |text| Ok(text.to_owned())) }
     }
 
     /// `limit` and `after` of lists of what trackers report, which are long and have higher limits.
@@ -124,8 +129,8 @@ impl Query {
         SliceRequest { limit, after: self.one("after", |text| Ok(text.to_owned())) }
     }
 
-    fn limit(&mut self) -> i64 {
-        self.one("limit", |text| whole(text, 1, MAX_LIMIT)).unwrap_or(DEFAULT_LIMIT)
+    fn limit(&mut self, most: i64) -> i64 {
+        self.one("limit", |text| whole(text, 1, most)).unwrap_or(DEFAULT_LIMIT)
     }
 
     /// `sort=-createdAt,name`, of the keys a list allows.

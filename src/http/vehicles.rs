@@ -14,7 +14,7 @@ use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::domain::assignment::CurrentDriver;
 use crate::domain::body::Params;
-use crate::domain::paging::{Page, SortKey};
+use crate::domain::paging::{MAX_LIMIT, MAX_VEHICLES_LIMIT, Page, SortKey};
 use crate::domain::vehicle::{CreateVehicle, Vehicle, VehicleCategory, VehicleIn, VehicleStatus};
 use crate::ops::live_filter::LiveFilter;
 use crate::ops::live_view::LiveVehicle;
@@ -99,7 +99,8 @@ fn included(query: &mut Query, is_usual: bool, with: Shown) -> Shown {
 /// List vehicles.
 ///
 /// With `asOf` each is shown as it was at that instant, by what is stored today: `live` is its newest fix up to then, without
-/// fuel, and the stays that went on; which vehicles are listed is told by what they are now.
+/// fuel, and the stays that went on; which vehicles are listed is told by what they are now. With `include=live` or `asOf`
+/// `limit` is at most 200.
 #[utoipa::path(get, path = "/v1/vehicles", tag = "vehicles",
     params(("q" = Option<String>, Query, description = "Text to find in name, plate, VIN, make or model"),
         ("status" = Option<Vec<VehicleStatus>>, Query, description = "Only of these states"),
@@ -139,7 +140,7 @@ pub async fn list_vehicles(
     listed(context, caller, &request, query, (filter, live, with)).await
 }
 
-/// List the vehicles in use that nobody drives.
+/// List the vehicles in use that nobody drives. With `include=live` `limit` is at most 200.
 #[utoipa::path(get, path = "/v1/vehicles/unassigned-active", tag = "vehicles",
     params(("q" = Option<String>, Query, description = "Text to find in name, plate, VIN, make or model"),
         ("category" = Option<Vec<VehicleCategory>>, Query, description = "Only of these categories"),
@@ -185,10 +186,12 @@ async fn listed(
     context: Shared,
     caller: Caller,
     request: &HttpRequest,
-    query: Query,
+    mut query: Query,
     (filter, live, with): (ops::Filter, LiveFilter, Shown),
 ) -> Answer {
-    let (by, sort, page) = query.listed(caller, ops::SORT_KEYS, NEWEST_FIRST)?;
+    let most = if matches!(with, Shown::Plain) { MAX_VEHICLES_LIMIT } else { MAX_LIMIT };
+    let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page_of(most));
+    let by = query.scoped(caller)?;
     let (scope, found) = ops::list_vehicles(&context, &by, &filter, &live, &sort, page).await?;
     let items = shown(&context, &by.caller, &scope, found.items, with).await?;
     Ok(answer::page(request, page, Page { items, total: found.total }, |item| item))

@@ -124,9 +124,17 @@ fn an_app_that_reports_to_the_page_is_told_where_to() {
 fn a_limit_beyond_the_greatest_is_refused() {
     with_app(async |app| {
         let org = app.org("limited").await;
-        for (path, most) in [("/v1/vehicles", 200), ("/v1/geofence-events", 200), ("/v1/fuel", 200)] {
-            app.get(&format!("{path}?limit={most}"), &org.viewer).await.ok(200);
-            let said = app.get(&format!("{path}?limit=100000"), &org.viewer).await;
+        for (path, most) in [
+            ("/v1/vehicles?", 1000),
+            ("/v1/vehicles/unassigned-active?", 1000),
+            ("/v1/vehicles?include=live&", 200),
+            ("/v1/vehicles?asOf=2026-05-01T12:00:00Z&", 200),
+            ("/v1/trackers?", 200),
+            ("/v1/geofence-events?", 200),
+            ("/v1/fuel?", 1000),
+        ] {
+            app.get(&format!("{path}limit={most}"), &org.viewer).await.ok(200);
+            let said = app.get(&format!("{path}limit={}", most + 1), &org.viewer).await;
             said.problem(400, "invalidParameter");
             assert_eq!(said.pointers(), ["?limit"], "{path}");
         }

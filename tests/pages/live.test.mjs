@@ -212,49 +212,6 @@ test("the list is searched, narrowed and sorted", async () => {
   await list.getByText("No vehicle is like that").waitFor();
 });
 
-test("a large fleet is shown before all its names are here, and what is told meanwhile is newer than they are", async () => {
-  const fleet = await Fleet.make(stage.server);
-  const vehicles = await fleet.vehicles(201);
-  const gateway = await fleet.gateway();
-  const recordedAt = new Date().toISOString();
-  await gateway.post("/v1/positions", { items: vehicles.map(({ tracker: { uniqueId } }) => ({ uniqueId, recordedAt, ...DEPOT })) });
-  const last = vehicles.find(({ name }) => name === "Bus 99");
-  const page = await stage.page();
-  const asked = [];
-  let read, release;
-  const isRead = new Promise((resolve) => { read = resolve; });
-  const isReleased = new Promise((resolve) => { release = resolve; });
-  await page.route(({ pathname }) => pathname === "/v1/vehicles", async (route) => {
-    const query = new URL(route.request().url()).searchParams;
-    const number = query.get("page");
-    asked.push(number ?? query.get("vehicleId"));
-    const response = await route.fetch();
-    if (number === "2") {
-      read();
-      await isReleased;
-    }
-    await route.fulfill({ response });
-  });
-  await signIn(page, fleet);
-  const list = region(page, "Vehicles");
-  await list.getByText("200 of 201 vehicles").waitFor();
-  await isRead;
-  await fleet.admin.put(`/v1/vehicles/${last.id}`, { name: "Tram 99" });
-  await list.getByText("201 vehicles", { exact: true }).waitFor();
-  release();
-  await isSettled(page);
-  await list.getByRole("searchbox").fill("99");
-  await eventually(async () => assert.deepEqual(await list.locator("tbody th").allInnerTexts(), ["Bus 199", "Tram 99"]));
-  assert.deepEqual(asked, ["1", "2"]);
-
-  // who saves one reads that one again
-  await visit(page, `#/live/${last.id}`);
-  await page.getByRole("button", { name: "Deactivate", exact: true }).click();
-  await page.getByRole("button", { name: "Activate", exact: true }).waitFor();
-  await isSettled(page);
-  assert.deepEqual(asked.slice(2), [last.id]);
-});
-
 test("who is silent is who the server says is silent", async () => {
   const fleet = await Fleet.make(stage.server);
   const tram = await fleet.vehicle("Tram 9");

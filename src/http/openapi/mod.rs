@@ -12,7 +12,9 @@ use crate::domain::assignment::AssignmentState;
 use crate::domain::fuel::RawFormat;
 use crate::domain::fuel_chart::ChartFormat;
 use crate::domain::organization_settings::Usage;
-use crate::domain::paging::{DEFAULT_LIMIT, DEFAULT_LONG_LIMIT, MAX_LIMIT, MAX_LONG_LIMIT};
+use crate::domain::paging::{
+    DEFAULT_LIMIT, DEFAULT_LONG_LIMIT, MAX_LIMIT, MAX_LONG_LIMIT, MAX_VEHICLES_LIMIT,
+};
 use crate::ops::etag;
 
 mod bodies;
@@ -28,6 +30,8 @@ pub use served::Written;
 
 /// Lists with a higher default limit than others.
 const LONG: [&str; 2] = ["/v1/fuel", "/v1/vehicles/{id}/positions"];
+/// Lists of vehicles, of which more come at a time than of other lists.
+const OF_VEHICLES: [&str; 2] = ["/v1/vehicles", "/v1/vehicles/unassigned-active"];
 
 /// The description as served, with its ETag.
 pub struct Description {
@@ -136,8 +140,12 @@ fn describe(operation: &mut Value, route: &Route) {
     }
     // Indexing would add a null to an operation without parameters.
     let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
-    let default_limit = if LONG.contains(&route.path) { DEFAULT_LONG_LIMIT } else { DEFAULT_LIMIT };
-    parameters.into_iter().flatten().for_each(|parameter| bound(parameter, default_limit));
+    let limits = match route.path {
+        path if LONG.contains(&path) => (DEFAULT_LONG_LIMIT, MAX_LONG_LIMIT),
+        path if OF_VEHICLES.contains(&path) => (DEFAULT_LIMIT, MAX_VEHICLES_LIMIT),
+        _ => (DEFAULT_LIMIT, MAX_LIMIT),
+    };
+    parameters.into_iter().flatten().for_each(|parameter| bound(parameter, limits));
     if matches!(route.method, "PUT" | "DELETE") && !route.path.contains("activate") {
         let if_match = json!({ "name": "If-Match", "in": "header", "required": false,
             "schema": { "type": "string" }, "description": "The ETag it must still have, else 412" });
@@ -152,8 +160,8 @@ fn add_parameter(operation: &mut Value, parameter: Value) {
     }
 }
 
-/// Sets the bounds of list parameters, which are the same on every route except for the default limit.
-fn bound(parameter: &mut Value, default_limit: i64) {
+/// Sets the bounds of list parameters, which are the same on every route except for the limit by default and at most.
+fn bound(parameter: &mut Value, (usual, most): (i64, i64)) {
     let bounds = match parameter["name"].as_str() {
         Some("page") => json!({ "type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1 }),
         Some("q") => json!({ "type": "string", "maxLength": 200 }),
@@ -173,10 +181,7 @@ fn bound(parameter: &mut Value, default_limit: i64) {
         Some("points") => {
             json!({ "type": "integer", "minimum": MIN_POINTS, "maximum": MAX_POINTS, "default": DEFAULT_POINTS })
         }
-        Some("limit") => {
-            let most = if default_limit == DEFAULT_LONG_LIMIT { MAX_LONG_LIMIT } else { MAX_LIMIT };
-            json!({ "type": "integer", "minimum": 1, "maximum": most, "default": default_limit })
-        }
+        Some("limit") => json!({ "type": "integer", "minimum": 1, "maximum": most, "default": usual }),
         _ => return,
     };
     parameter["schema"] = bounds;

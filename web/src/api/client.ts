@@ -46,18 +46,26 @@ export const api = {
 type Page<T> = { readonly data: readonly T[]; readonly pagination: { readonly totalItems: number; readonly totalPages: number } };
 
 /** Items per page, at most what the server allows. */
-export const PAGE_LIMIT = 200;
+const PAGE_LIMIT = 200;
+/** Vehicles per page without where they are, of which the server allows more. */
+export const VEHICLES_LIMIT = 1000;
 
 /**
- * All items of a list of master data: `all((page) => api.get("/v1/vehicles", { query: { ...page } }))`. `begin` is told the first page
- * as soon as it is there.
+ * All items of a list of master data: `all((page) => api.get("/v1/drivers", { query: { ...page } }))`. `begin` is told the first page
+ * as soon as it is there: it is a small one also where those that follow are larger, which then begin anew.
  */
-export async function all<T>(list: (page: { page: number; limit: number }) => Promise<Page<T>>, begin: (first: Page<T>) => void = () => {}): Promise<T[]> {
+export async function all<T>(
+  list: (page: { page: number; limit: number }) => Promise<Page<T>>, begin: (first: Page<T>) => void = () => {}, limit = PAGE_LIMIT,
+): Promise<T[]> {
   const first = await list({ page: 1, limit: PAGE_LIMIT });
   begin(first);
+  const { totalItems, totalPages } = first.pagination;
+  if (totalPages <= 1) return [...first.data];
+  const kept = limit === PAGE_LIMIT ? [first] : [];
+  const number = Math.ceil(totalItems / limit) - kept.length;
   // the browser sends six at a time
-  const others = Array.from({ length: Math.max(0, first.pagination.totalPages - 1) }, (_, index) => list({ page: index + 2, limit: PAGE_LIMIT }));
-  return [first, ...(await Promise.all(others))].flatMap(({ data }) => data);
+  const others = Array.from({ length: number }, (_, index) => list({ page: index + 1 + kept.length, limit }));
+  return [...kept, ...(await Promise.all(others))].flatMap(({ data }) => data);
 }
 
 interface Slice<T> {

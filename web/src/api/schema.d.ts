@@ -1782,7 +1782,8 @@ export interface paths {
         /**
          * List vehicles
          * @description With `asOf` each is shown as it was at that instant, by what is stored today: `live` is its newest fix up to then, without
-         *     fuel, and the stays that went on; which vehicles are listed is told by what they are now.
+         *     fuel, and the stays that went on; which vehicles are listed is told by what they are now. With `include=live` or `asOf`
+         *     `limit` is at most 200.
          *
          *     Takes an access token.
          */
@@ -1808,7 +1809,9 @@ export interface paths {
         };
         /**
          * List the vehicles in use that nobody drives
-         * @description Takes an access token.
+         * @description With `include=live` `limit` is at most 200.
+         *
+         *     Takes an access token.
          */
         readonly get: operations["list_unassigned_vehicles"];
         readonly put?: never;
@@ -4806,7 +4809,7 @@ export interface components {
         readonly PagePagination: {
             /**
              * Format: int64
-             * @description Items per page; what was asked for, at most 200.
+             * @description Items per page; what was asked for, at most 200, of vehicles 1,000.
              */
             readonly limit: number;
             /**

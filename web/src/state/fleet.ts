@@ -3,7 +3,7 @@
 
 import { type Signal, computed, effect, signal, untracked } from "@preact/signals";
 
-import { all, api } from "../api/client";
+import { VEHICLES_LIMIT, all, api } from "../api/client";
 import { reached } from "../api/reach";
 import { isOperator, knowSelf, me } from "../api/session";
 import type { ChangedResource, FuelEvent, Organization, ShownChange, TripEvent, User, VehicleOut } from "../api/schema";
@@ -51,6 +51,8 @@ const NO_EDITS: Readonly<Record<ChangedResource, number>> = {
 };
 /** How often things of a kind were changed, by anybody: what of them this page does not hold is read again. */
 export const edits = signal(NO_EDITS);
+/** How often the feed could not tell all that was changed meanwhile: whatever is held is read again. */
+export const gaps = signal(0);
 
 /** Ids of all vehicles, also of those that have not reported. */
 export const fleetIds = computed(() => [...vehicles.value.keys()]);
@@ -76,33 +78,41 @@ async function ofShown<T>(ask: () => Promise<T>, take: (found: T) => void): Prom
   if (organization.peek()?.id === whose) take(found);
 }
 
-/** What the feed tells of master data while lists are read, one for each of them: they may be older. */
-const meanwhile = new Set<ShownChange[]>();
+/** Who else takes in what the feed tells of master data. */
+const followers = new Set<(taken: readonly ShownChange[]) => void>();
+
+/** Tells what is changed of master data from now on, by anybody, until the returned function is called. */
+export function followChanges(take: (taken: readonly ShownChange[]) => void): () => void {
+  followers.add(take);
+  return () => followers.delete(take);
+}
 
 /** Reads a list again. Where nothing of it is shown yet its first page is, at once; `begin` is told then how many there are. */
 async function read<T extends { readonly id: string }>(
-  held: Signal<ReadonlyMap<string, T>>, list: Parameters<typeof all<T>>[0], begin: (count: number) => void = () => {},
+  held: Signal<ReadonlyMap<string, T>>, list: Parameters<typeof all<T>>[0], begin: (count: number) => void = () => {}, limit?: number,
 ): Promise<void> {
   const whose = organizationId.peek();
   const show = (found: readonly T[]) => { held.value = new Map(found.map((one) => [one.id, one])); };
+  // what is told while the list is read may be newer
   const told: ShownChange[] = [];
-  meanwhile.add(told);
+  const end = followChanges((taken) => told.push(...taken));
   try {
     const found = await all(list, ({ data, pagination }) => {
       if (organizationId.peek() !== whose) return;
       if (held.peek().size === 0) show(data);
       begin(pagination.totalItems);
-    });
+    }, limit);
     if (organizationId.peek() !== whose) return;
     show(found);
     putAll(told);
   } finally {
-    meanwhile.delete(told);
+    end();
   }
 }
 
-const readVehicles = (begin?: (count: number) => void) =>
-  read<VehicleOut>(vehicles, (page) => api.get("/v1/vehicles", { query: { ...page, ...scope.value, include: "none", sort: "name" } }), begin);
+const vehiclesOf = (page: { page: number; limit: number }) =>
+  api.get("/v1/vehicles", { query: { ...page, ...scope.value, include: "none", sort: "name" } });
+const readVehicles = (begin?: (count: number) => void) => read<VehicleOut>(vehicles, vehiclesOf, begin, VEHICLES_LIMIT);
 
 /** Loads the master data of all vehicles again. */
 const loadVehicles = once(() => readVehicles());
@@ -110,7 +120,7 @@ const loadVehicles = once(() => readVehicles());
 /** Loads the master data of one vehicle again: after it was changed. */
 export const loadVehicle = (id: string) => ofShown(
   () => api.get("/v1/vehicles", { query: { ...scope.peek(), vehicleId: [id], include: "none" } }),
-  ({ data: [data] }) => put(vehicles, [{ resourceId: id, data }]),
+  ({ data: [data] }) => { vehicles.value = put(vehicles.peek(), [{ resourceId: id, data }]); },
 );
 
 /** Loads the fences again: after one was changed. */
@@ -236,6 +246,7 @@ function hear(said: Said): void {
     case "reset":
       // what happened in between is in the lists, but not in the feed
       if (said.reason === "cursorExpired") {
+        gaps.value += 1;
         edited(Object.keys(NO_EDITS) as ChangedResource[]);
         loadLists().catch(notice);
       }
@@ -264,13 +275,13 @@ function takeChanges(): void {
   if (self?.data) knowSelf(self.data as unknown as User);
   const shown = taken.findLast(({ resource, resourceId }) => resource === "organization" && resourceId === organization.peek()?.id);
   if (shown?.data) organization.value = shown.data as unknown as Organization;
-  for (const told of meanwhile) told.push(...taken);
+  for (const take of followers) take(taken);
   putAll(taken);
 }
 
 function putAll(taken: readonly ShownChange[]): void {
-  put(vehicles, taken.filter(({ resource }) => resource === "vehicle"));
-  put(fences, taken.filter(({ resource }) => resource === "geofence"));
+  vehicles.value = put(vehicles.peek(), taken.filter(({ resource }) => resource === "vehicle"));
+  fences.value = put(fences.peek(), taken.filter(({ resource }) => resource === "geofence"));
   rename(taken.filter(({ resource }) => resource === "driver"));
 }
 
@@ -297,15 +308,21 @@ interface Named {
   readonly lastName: string;
 }
 
-/** Each change tells its thing as it is now; those of which nothing is told are gone. */
-function put<T>(held: Signal<ReadonlyMap<string, T>>, taken: readonly { readonly resourceId: string; readonly data?: unknown }[]): void {
-  if (taken.length === 0) return;
-  const now = new Map(held.peek());
+/** A thing as it is now; one of which nothing is told is gone. */
+export interface Changed {
+  readonly resourceId: string;
+  readonly data?: unknown;
+}
+
+/** What is held, as changes tell it. */
+export function put<T>(held: ReadonlyMap<string, T>, taken: readonly Changed[]): ReadonlyMap<string, T> {
+  if (taken.length === 0) return held;
+  const now = new Map(held);
   for (const { resourceId, data } of taken) {
     if (data) now.set(resourceId, data as T);
     else now.delete(resourceId);
   }
-  held.value = now;
+  return now;
 }
 
 function suspect(news: readonly Suspected[]): void {

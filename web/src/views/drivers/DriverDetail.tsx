@@ -21,7 +21,7 @@ const Documents = lazy(async () => (await import("./Documents")).Documents);
 interface Props {
   readonly driver: Driver;
   readonly reload: () => Promise<void>;
-  readonly onGone: () => Promise<void>;
+  readonly onGone: () => void;
 }
 
 export function DriverDetail({ driver, reload, onGone }: Props) {
@@ -44,7 +44,7 @@ export function DriverDetail({ driver, reload, onGone }: Props) {
   };
   const remove = async () => {
     await api.delete("/v1/drivers/{id}", { path, query: scope.peek() });
-    await onGone();
+    onGone();
   };
   return (
     <>

@@ -5,9 +5,10 @@ import { useSignal } from "@preact/signals";
 import { all, api } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { Driver } from "../../api/types";
-import { fullName } from "../../format";
+import { byName, fullName } from "../../format";
 import { Desk, Detail } from "../../parts/Desk";
-import { Listing, useList } from "../../parts/Listing";
+import { Listing } from "../../parts/Listing";
+import { useToldList } from "../../parts/told";
 import { scope, vehicles } from "../../state/fleet";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
@@ -23,10 +24,18 @@ export const heldName = ({ id, name }: { id: string; name: string }): string => 
 
 export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
   const isFinding = useSignal(false);
-  const { items, reload } = useList("driver", () => all((page) => api.get("/v1/drivers", { query: { ...page, ...scope.peek(), sort: "lastName,firstName" } })));
-  const show = async (id: string | null) => {
-    await reload();
-    location.hash = id ? href("drivers", id) : href("drivers");
+  const { items, reload, remove } = useToldList<Driver>({
+    resource: "driver", order: (one, other) => byName(one.lastName, other.lastName) || byName(one.firstName, other.firstName),
+    load: () => all((page) => api.get("/v1/drivers", { query: { ...page, ...scope.peek(), sort: "lastName,firstName" } })),
+    find: (id) => api.get("/v1/drivers/{id}", { path: { id }, query: scope.peek() }),
+  });
+  const show = async (id: string) => {
+    await reload(id);
+    location.hash = href("drivers", id);
+  };
+  const gone = (id: string) => {
+    remove(id);
+    location.hash = href("drivers");
   };
   const driver = items.value?.find(({ id }) => id === open);
   const list = (
@@ -56,7 +65,7 @@ export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
       )}
       {open && open !== "new" && items.value && (
         <Detail key={open} title={driver ? fullName(driver) : words.title} back={href("drivers")}>
-          {driver ? <DriverDetail driver={driver} reload={reload} onGone={() => show(null)} /> : <p class="quiet">{strings.manage.form.gone}</p>}
+          {driver ? <DriverDetail driver={driver} reload={() => reload(driver.id)} onGone={() => gone(driver.id)} /> : <p class="quiet">{strings.manage.form.gone}</p>}
         </Detail>
       )}
       {isFinding.value && <FindDriver onClose={() => { isFinding.value = false; }} onTaken={show} />}

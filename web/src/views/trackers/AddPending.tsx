@@ -15,7 +15,7 @@ const words = strings.manage.pending;
 interface Props {
   readonly device: PendingTracker;
   readonly trackers: readonly Tracker[];
-  readonly onAdded: (name: string, vehicle: string) => Promise<void>;
+  readonly onAdded: (id: string, name: string, vehicle: string) => Promise<void>;
   readonly onClose: () => void;
 }
 
@@ -27,9 +27,13 @@ export function AddPending({ device: { uniqueId }, trackers, onAdded, onClose }:
   });
   const add = async () => {
     const { vehicleId, name } = draft.value.peek() as { vehicleId: string | null; name: string };
-    if (vehicleId) await api.post("/v1/trackers", { body: { uniqueId, vehicleId, ...scope.peek() } as unknown as CreateTrackerBody });
-    else await loadVehicle((await api.post("/v1/vehicles", { body: { name, tracker: { uniqueId }, ...scope.peek() } as unknown as CreateVehicleBody })).id);
-    await onAdded(uniqueId, vehicleId ? vehicleName(vehicleId) : name);
+    if (vehicleId) {
+      const { id } = await api.post("/v1/trackers", { body: { uniqueId, vehicleId, ...scope.peek() } as unknown as CreateTrackerBody });
+      await onAdded(id, uniqueId, vehicleName(vehicleId));
+    } else {
+      const made = await api.post("/v1/vehicles", { body: { name, tracker: { uniqueId }, ...scope.peek() } as unknown as CreateVehicleBody });
+      await Promise.all([loadVehicle(made.id), made.tracker && onAdded(made.tracker.id, uniqueId, name)]);
+    }
   };
   const title = words.addTitle(uniqueId);
   return (

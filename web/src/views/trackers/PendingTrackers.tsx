@@ -21,7 +21,7 @@ const SHOWN = 5;
 
 interface Props {
   readonly trackers: readonly Tracker[];
-  readonly onAdded: () => Promise<void>;
+  readonly onAdded: (id: string) => Promise<void>;
 }
 
 export function PendingTrackers({ trackers, onAdded }: Props) {
@@ -32,10 +32,10 @@ export function PendingTrackers({ trackers, onAdded }: Props) {
   const load = () => all((page) => api.get("/v1/pending-trackers", { query: { ...page, ...scope.peek(), sort: "-lastSeenAt" } }));
   const { items, reload } = useList<PendingTracker>("tracker", load, LOOK_EVERY_MS);
   const found = items.value;
-  const added = async (name: string, vehicle: string) => {
+  const added = async (id: string, name: string, vehicle: string) => {
     adding.value = null;
     said.value = words.added(name, vehicle);
-    await Promise.all([onAdded(), reload()]);
+    await Promise.all([onAdded(id), reload()]);
   };
   const dismiss = async (device: PendingTracker) => {
     await api.delete("/v1/pending-trackers/{id}", { path: { id: device.id }, query: scope.peek() });

@@ -23,7 +23,7 @@ const words = strings.manage.trackers;
 interface Props {
   readonly tracker: Tracker;
   readonly reload: () => Promise<void>;
-  readonly onGone: () => Promise<void>;
+  readonly onGone: () => void;
   readonly onToken: (issued: Issued) => void;
 }
 
@@ -44,7 +44,7 @@ export function TrackerDetail({ tracker, reload, onGone, onToken }: Props) {
   };
   const remove = async () => {
     await api.delete("/v1/trackers/{id}", { path, query: scope.peek() });
-    await onGone();
+    onGone();
   };
   return (
     <>

@@ -4,10 +4,12 @@ import { useSignal } from "@preact/signals";
 
 import { all, api } from "../../api/client";
 import { may } from "../../api/permissions";
-import type { TrackerWithToken } from "../../api/schema";
+import type { Tracker, TrackerWithToken } from "../../api/schema";
+import { byName } from "../../format";
 import { Desk, Detail } from "../../parts/Desk";
-import { Listing, useList } from "../../parts/Listing";
+import { Listing } from "../../parts/Listing";
 import { NewTracker } from "../../parts/NewTracker";
+import { useToldList } from "../../parts/told";
 import { scope, vehicleName } from "../../state/fleet";
 import { href, route } from "../../state/route";
 import { strings } from "../../strings";
@@ -19,12 +21,20 @@ const words = strings.manage.trackers;
 
 export function TrackersView({ parts: [open] }: { parts: readonly string[] }) {
   const issued = useSignal<Issued | null>(null);
-  const { items, reload } = useList("tracker", () => all((page) => api.get("/v1/trackers", { query: { ...page, ...scope.peek(), sort: "uniqueId" } })));
-  const show = async (made: TrackerWithToken | null) => {
+  const { items, reload, remove } = useToldList<Tracker>({
+    resource: "tracker", order: (one, other) => byName(one.uniqueId, other.uniqueId),
+    load: () => all((page) => api.get("/v1/trackers", { query: { ...page, ...scope.peek(), sort: "uniqueId" } })),
+    find: (id) => api.get("/v1/trackers/{id}", { path: { id }, query: scope.peek() }),
+  });
+  const made = async (tracker: TrackerWithToken) => {
     // first of all: nobody is shown a token twice
-    if (made) issued.value = made;
-    await reload();
-    location.hash = made ? href("trackers", made.id) : href("trackers");
+    issued.value = tracker;
+    await reload(tracker.id);
+    location.hash = href("trackers", tracker.id);
+  };
+  const gone = (id: string) => {
+    remove(id);
+    location.hash = href("trackers");
   };
   const tracker = items.value?.find(({ id }) => id === open);
   const list = (
@@ -44,10 +54,10 @@ export function TrackersView({ parts: [open] }: { parts: readonly string[] }) {
   );
   return (
     <Desk list={list}>
-      {open === "new" && may("writeTrackers") && <Detail key="new" title={words.new} back={href("trackers")}><NewTracker vehicleId={route.peek().query.get("vehicle")} onMade={show} /></Detail>}
+      {open === "new" && may("writeTrackers") && <Detail key="new" title={words.new} back={href("trackers")}><NewTracker vehicleId={route.peek().query.get("vehicle")} onMade={made} /></Detail>}
       {open && open !== "new" && items.value && (
         <Detail key={open} title={tracker?.uniqueId ?? words.title} back={href("trackers")}>
-          {tracker ? <TrackerDetail tracker={tracker} reload={reload} onGone={() => show(null)} onToken={(token) => { issued.value = token; }} /> : <p class="quiet">{strings.manage.form.gone}</p>}
+          {tracker ? <TrackerDetail tracker={tracker} reload={() => reload(tracker.id)} onGone={() => gone(tracker.id)} onToken={(token) => { issued.value = token; }} /> : <p class="quiet">{strings.manage.form.gone}</p>}
         </Detail>
       )}
       {issued.value && <TokenDialog {...issued.value} onClose={() => { issued.value = null; }} />}

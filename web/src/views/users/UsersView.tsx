@@ -6,12 +6,13 @@ import { all, api } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { CreateUserBody, Role, UpdateUserBody, User } from "../../api/schema";
 import { knowSelf, me } from "../../api/session";
-import { dayAndTime, fullName } from "../../format";
+import { byName, dayAndTime, fullName } from "../../format";
 import { ConventionFields } from "../../parts/ConventionFields";
 import { Desk, Detail, Facts } from "../../parts/Desk";
 import { Confirm } from "../../parts/Dialog";
 import { Form, Row, SelectField, TextField, useDraft } from "../../parts/form";
-import { Listing, useList } from "../../parts/Listing";
+import { Listing } from "../../parts/Listing";
+import { useToldList } from "../../parts/told";
 import { scope } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { href } from "../../state/route";
@@ -24,10 +25,13 @@ const roleHint = (role: unknown) => (words.roleHints as Record<string, string>)[
 
 export function UsersView({ parts: [open] }: { parts: readonly string[] }) {
   const said = useSignal("");
-  const load = () => all((page) => api.get("/v1/users", { query: { ...page, ...scope.peek(), sort: "lastName,firstName" } }));
-  const { items, reload } = useList("user", load);
+  const { items, reload } = useToldList<User>({
+    resource: "user", order: (one, other) => byName(one.lastName, other.lastName) || byName(one.firstName, other.firstName),
+    load: () => all((page) => api.get("/v1/users", { query: { ...page, ...scope.peek(), sort: "lastName,firstName" } })),
+    find: (id) => api.get("/v1/users/{id}", { path: { id }, query: scope.peek() }),
+  });
   const invited = async (user: User) => {
-    await reload();
+    await reload(user.id);
     said.value = words.invited(user.email);
     location.hash = href("users", user.id);
   };
@@ -53,7 +57,7 @@ export function UsersView({ parts: [open] }: { parts: readonly string[] }) {
       {open && open !== "new" && items.value && (
         <Detail key={open} title={user ? fullName(user) : words.title} back={href("users")}>
           <p role="status" class="said">{said.value}</p>
-          {user ? <UserDetail user={user} reload={reload} say={(text) => { said.value = text; }} /> : <p class="quiet">{strings.manage.form.gone}</p>}
+          {user ? <UserDetail user={user} reload={() => reload(user.id)} say={(text) => { said.value = text; }} /> : <p class="quiet">{strings.manage.form.gone}</p>}
         </Detail>
       )}
     </Desk>

@@ -1,0 +1,1 @@
+export{n as alerts,r as followAlerts}from"./alerts-Cv9Z6WtW.js";
