@@ -39,7 +39,7 @@ const FAULTS: [Fault; 4] = [Fault::Kill, Fault::Pause, Fault::Restart, Fault::Cu
 
 #[test]
 fn three_nodes_keep_every_promise_of_one_server() {
-    on(Engine::Postgres, async |ground| drop(run(ground, seed(), 12, FAULTS.len()).await));
+    on(Engine::Postgres, async |ground| drop(run(ground, seed(), 24, FAULTS.len()).await));
 }
 
 #[test]
