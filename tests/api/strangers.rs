@@ -21,7 +21,7 @@ use crate::sockets::{hear, say};
 
 /// What all of it together may add to the memory of a debug build. The allocator keeps freed bodies of each thread
 /// for a while; without bounds it would be gigabytes.
-const MORE_MEMORY: u64 = 112 << 20;
+const MORE_MEMORY: u64 = 144 << 20;
 /// The size that the bombs unpack to: more than any route takes.
 const UNPACKED: usize = 20 << 20;
 
