@@ -113,7 +113,7 @@ impl Query {
     }
 
     /// `page` and `limit`, which is at most `most`.
-    pub fn page_of(&mut self, most: i64) -> PageRequest {
+    fn page_of(&mut self, most: i64) -> PageRequest {
         let page = self.one("page", |text| whole(text, 1, MAX_PAGE)).unwrap_or(1);
         PageRequest { page, limit: self.limit(most) }
     }
@@ -180,12 +180,23 @@ impl Query {
 
     /// What a list of pages is asked for: as [`Query::scoped`], with its order, of the keys it allows, and the page.
     pub fn listed(
-        mut self,
+        self,
         caller: Caller,
         allowed: &[(&'static str, &'static str)],
         usual: SortKey,
     ) -> Result<(Scoped, Sort, PageRequest), Problem> {
-        let (sort, page) = (self.sort(allowed, usual), self.page());
+        self.listed_up_to(MAX_LIMIT, caller, allowed, usual)
+    }
+
+    /// As [`Query::listed`], with pages of at most `most`.
+    pub fn listed_up_to(
+        mut self,
+        most: i64,
+        caller: Caller,
+        allowed: &[(&'static str, &'static str)],
+        usual: SortKey,
+    ) -> Result<(Scoped, Sort, PageRequest), Problem> {
+        let (sort, page) = (self.sort(allowed, usual), self.page_of(most));
         Ok((self.scoped(caller)?, sort, page))
     }
 

@@ -186,12 +186,11 @@ async fn listed(
     context: Shared,
     caller: Caller,
     request: &HttpRequest,
-    mut query: Query,
+    query: Query,
     (filter, live, with): (ops::Filter, LiveFilter, Shown),
 ) -> Answer {
     let most = if matches!(with, Shown::Plain) { MAX_VEHICLES_LIMIT } else { MAX_LIMIT };
-    let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page_of(most));
-    let by = query.scoped(caller)?;
+    let (by, sort, page) = query.listed_up_to(most, caller, ops::SORT_KEYS, NEWEST_FIRST)?;
     let (scope, found) = ops::list_vehicles(&context, &by, &filter, &live, &sort, page).await?;
     let items = shown(&context, &by.caller, &scope, found.items, with).await?;
     Ok(answer::page(request, page, Page { items, total: found.total }, |item| item))
