@@ -17,6 +17,9 @@ use waypost_test_support::{Engine, TestStore, eventually, run};
 
 use crate::fleet::{batch, fix, row, write};
 
+/// Commits of each shard in a row.
+const FIXES: i64 = 100;
+
 /// Three shards of one node, each with one commit behind it.
 async fn members(store: &TestStore) -> [Arc<Track>; 3] {
     let writer = || for_writer(&store.db, &store.options).expect("its settings are right");
@@ -31,9 +34,6 @@ async fn members(store: &TestStore) -> [Arc<Track>; 3] {
     }
     members.try_into().ok().expect("three")
 }
-
-/// Commits of each shard in a row.
-const FIXES: i64 = 100;
 
 fn shard(number: u128) -> Shard {
     Shard::of(OrganizationId(Uuid::from_u128(number)))
@@ -57,17 +57,17 @@ async fn logged(store: &TestStore, number: u128) -> i64 {
 fn shards_that_wait_for_a_commit_share_the_next_one() {
     run(Engine::Postgres, async |store| {
         let [first, second, third] = members(&store).await;
-        let (batches, wait) = ([of(0, 10), of(1, 10), of(2, 10)], "committed");
+        let batches = [of(0, 10), of(1, 10), of(2, 10)];
         let (one, two, three) =
             join!(first.commit(&batches[0]), second.commit(&batches[1]), third.commit(&batches[2]));
         for committed in [one, two, three] {
-            assert_eq!(committed.expect(wait)[0].counts.stored, 1);
+            assert_eq!(committed.expect("committed")[0].counts.stored, 1);
         }
         for number in 0..3 {
             assert_eq!(logged(&store, number).await, 2, "shard {number}");
         }
         let newest = "select cast(cast(xmin as text) as bigint) from fix_log where number = \
-        (select max(number) from fix_log l where l.shard = fix_log.shard) order by shard";
+            (select max(number) from fix_log l where l.shard = fix_log.shard) order by shard";
         let transactions: Vec<(i64,)> = store.db.read().sql(newest).all().await.expect("read");
         assert!(transactions[0] != transactions[1] && transactions[1] == transactions[2], "{transactions:?}");
         let reread = second.reread(&[VehicleId(Uuid::from_u128(1_001))], 1).await.expect("read");

@@ -11,7 +11,7 @@ use sqlx::{Postgres, Sqlite, Transaction};
 use tokio::time::Instant;
 
 use super::dedicated::DedicatedTx;
-use super::error::{Result, SqlError, TakenOver};
+use super::error::{Result, SqlError, TakenOver, is_conflict, is_never_taken};
 use super::statement::On;
 use crate::store::shard::Shard;
 
@@ -231,6 +231,14 @@ impl Tx {
             Held::Dedicated(tx) => tx.end("rollback").await,
             Held::Sqlite(tx) => tx.rollback().await,
         }
+    }
+
+    /// Ends it after an error, which it returns. The connection stays where it is sound: the database took a row for what it is.
+    pub(in crate::store) async fn fail(self, error: SqlError) -> SqlError {
+        if is_conflict(&error) || is_never_taken(&error) {
+            return self.rollback().await.err().unwrap_or(error);
+        }
+        error
     }
 
     /// A server that takes over reads the store after raising the epoch, so everything it must see has to be

@@ -18,7 +18,7 @@ use crate::store::position_chunk::insert_chunks;
 use crate::store::position_row::{fresh_of, store_positions, store_quarantines};
 use crate::store::records::store_timelines;
 use crate::store::shard::Shard;
-use crate::store::sql::{Result, Tx, is_conflict, is_never_taken};
+use crate::store::sql::{Result, Tx};
 use crate::store::state_row::{NewState, dirty_among, left_of, store_states};
 
 /// Fixes of a vehicle in no chunk at most, with few vehicles: who reads them unpacks all of them.
@@ -60,13 +60,8 @@ impl Track {
                 memory.resolve_in_doubt(number)?;
                 Ok(Some(committed))
             }
-            // The connection is sound: the database took the row, or the epoch, for what it is.
             Ok(None) => tx.rollback().await.map(|()| None),
-            Err(error) if is_conflict(&error) || is_never_taken(&error) => {
-                tx.rollback().await?;
-                Err(error)
-            }
-            Err(error) => Err(error),
+            Err(error) => Err(tx.fail(error).await),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Commits of several shards in one transaction: the database flushes its log once for all of them.
 //!
 //! Whoever comes first commits for all that wait by then; the others wait for their answers meanwhile. Between two commits there is
-//! a pause in which batches gather, or each would have its own while none takes long; one that comes later is committed at once. A batch that cannot go
-//! with the others, or fails with them, is committed alone by whoever brought it.
+//! a pause in which batches gather, or each would have its own while none takes long; one that comes later is committed at once. A
+//! batch that cannot go with the others, or fails with them, is committed alone by whoever brought it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use waypost_actors::ports::{Batch, Committed, StoreError, VehicleWrite};
 use super::memory::{Memory, Written};
 use crate::store::refused_fix;
 use crate::store::shard::Shard;
-use crate::store::sql::{Result, Tx, Writer, is_conflict, is_never_taken};
+use crate::store::sql::{Result, Tx, Writer};
 
 /// What the shards of a node commit through.
 #[derive(Clone)]
@@ -158,12 +158,7 @@ async fn write_together(writer: &Writer, members: &mut [Member]) -> Result<Tx> {
         let Waiting { track, writes, .. } = &member.batch;
         match track.write(&mut tx, &mut member.memory, writes).await {
             Ok(written) => member.written = written,
-            // The connection is sound.
-            Err(error) if is_conflict(&error) || is_never_taken(&error) => {
-                tx.rollback().await?;
-                return Err(error);
-            }
-            Err(error) => return Err(error),
+            Err(error) => return Err(tx.fail(error).await),
         }
     }
     Ok(tx)
