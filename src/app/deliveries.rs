@@ -10,6 +10,7 @@ use serde::Serialize;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use waypost_actors::model::OrganizationId;
 
 use crate::context::Context;
@@ -24,7 +25,7 @@ use crate::webhooks::{Ports, Supervisor, Webhooks};
 pub(super) struct Deliveries {
     webhooks: Webhooks,
     ended: oneshot::Receiver<()>,
-    _going_on: oneshot::Sender<()>,
+    _going_on: DropGuard,
 }
 
 impl Deliveries {
@@ -32,17 +33,15 @@ impl Deliveries {
     /// is published for the missing organizations, whose inputs stay shut too.
     pub(super) fn start(thread: &ArbiterHandle, context: Context, missing: Vec<OrganizationId>) -> Self {
         let webhooks = context.webhooks.clone();
-        let ((sender, ended), (going_on, dropped)) = (oneshot::channel::<()>(), oneshot::channel::<()>());
+        let ((sender, ended), going_on) = (oneshot::channel::<()>(), CancellationToken::new());
+        let dropped = going_on.clone();
         thread.spawn_fn(move || {
             actix_rt::spawn(async move {
-                tokio::select! {
-                    () = run(context, &missing) => {}
-                    _ = dropped => {}
-                }
+                dropped.run_until_cancelled(run(context, &missing)).await;
                 drop(sender);
             });
         });
-        Self { webhooks, ended, _going_on: going_on }
+        Self { webhooks, ended, _going_on: going_on.drop_guard() }
     }
 
     /// Ends deliveries and saves how far they got, if that takes no longer than `within`. What is under way is delivered

@@ -167,8 +167,7 @@ impl Node {
         let (ended, served) = tokio::join!(stop, self.server);
         served.map_err(StartError::Run)?;
         looking.abort();
-        let closed = async { tokio::join!(self.store.db.close(), close(self.store.group.as_ref())) };
-        if timeout(CLOSE_WITHIN, closed).await.is_err() {
+        if timeout(CLOSE_WITHIN, self.store.close()).await.is_err() {
             tracing::warn!("connections to the store could not be closed in time");
         }
         self.parts.deliveries.stop();
@@ -176,12 +175,6 @@ impl Node {
             admin.stop().await;
         }
         Ok(ended)
-    }
-}
-
-async fn close(group: Option<&GroupCommit>) {
-    if let Some(group) = group {
-        group.close().await;
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use actix_rt::task::JoinHandle;
 use actix_rt::{Arbiter, ArbiterHandle};
+use futures_util::future::OptionFuture;
 use tokio::time::timeout;
 use waypost_actors::live::{Live, LiveConfig, LiveParts};
 use waypost_actors::model::OrganizationId;
@@ -62,6 +63,14 @@ pub(super) struct Store {
     pub(super) durability: Durability,
     /// What several shards commit through.
     pub(super) group: Option<GroupCommit>,
+}
+
+impl Store {
+    /// Closes its connections, but for those of shards' writers.
+    pub(super) async fn close(&self) {
+        let group = OptionFuture::from(self.group.as_ref().map(GroupCommit::close));
+        tokio::join!(self.db.close(), group);
+    }
 }
 
 /// What serves the organizations of one track writer.

@@ -7,9 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_rt::task::JoinHandle;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 use waypost_actors::live::Live;
 use waypost_actors::model::OrganizationId;
@@ -44,13 +44,7 @@ struct Served {
     target: Target,
     moves: i64,
     wake: Rc<Notify>,
-    task: JoinHandle<()>,
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
+    task: AbortOnDropHandle<()>,
 }
 
 /// Delivers to webhooks.
@@ -181,7 +175,7 @@ impl Supervisor {
             self.shared.delivery_log.borrow_mut().reached(target.id, progress, false);
             let wake = Rc::new(Notify::new());
             let worker = Worker::new(Rc::clone(&self.shared), target.clone(), progress, Rc::clone(&wake));
-            let task = actix_rt::spawn(worker.run());
+            let task = AbortOnDropHandle::new(actix_rt::spawn(worker.run()));
             let served = Served { moves: stored.moves, wake, task, target };
             self.served.insert(served.target.id, served);
         }
