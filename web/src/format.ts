@@ -18,8 +18,13 @@ const by = (options: Intl.DateTimeFormatOptions) => {
   return (instant: Instant): string => format.value.format(new Date(instant));
 };
 
+interface Person {
+  readonly firstName: string;
+  readonly lastName: string;
+}
+
 /** The name of a person. */
-export const fullName = ({ firstName, lastName }: { readonly firstName: string; readonly lastName: string }): string => `${firstName} ${lastName}`;
+export const fullName = ({ firstName, lastName }: Person): string => `${firstName} ${lastName}`;
 
 /** The time of day, for where the day stands beside it. */
 export const timeOfDay = by({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
@@ -99,6 +104,9 @@ export function duration(milliseconds: number): string {
 const collator = computed(() => new Intl.Collator(conventions.value.locale, { numeric: true, sensitivity: "base" }));
 /** Names in the order people expect: Bus 9 before Bus 10. */
 export const byName = (one: string, other: string): number => collator.value.compare(one, other);
+
+/** People by their last names, then their first ones. */
+export const byLastName = (one: Person, other: Person): number => byName(one.lastName, other.lastName) || byName(one.firstName, other.firstName);
 
 const MILES_PER_KM = 0.621371192;
 const FEET_PER_METER = 1 / 0.3048;

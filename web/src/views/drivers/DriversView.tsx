@@ -5,7 +5,7 @@ import { useSignal } from "@preact/signals";
 import { all, api } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { Driver } from "../../api/types";
-import { byName, fullName } from "../../format";
+import { byLastName, fullName } from "../../format";
 import { Desk, Detail } from "../../parts/Desk";
 import { Listing } from "../../parts/Listing";
 import { useToldList } from "../../parts/told";
@@ -25,7 +25,7 @@ export const heldName = ({ id, name }: { id: string; name: string }): string => 
 export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
   const isFinding = useSignal(false);
   const { items, reload, remove } = useToldList<Driver>({
-    resource: "driver", order: (one, other) => byName(one.lastName, other.lastName) || byName(one.firstName, other.firstName),
+    resource: "driver", order: byLastName,
     load: () => all((page) => api.get("/v1/drivers", { query: { ...page, ...scope.peek(), sort: "lastName,firstName" } })),
     find: (id) => api.get("/v1/drivers/{id}", { path: { id }, query: scope.peek() }),
   });

@@ -6,7 +6,7 @@ import { all, api } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { CreateUserBody, Role, UpdateUserBody, User } from "../../api/schema";
 import { knowSelf, me } from "../../api/session";
-import { byName, dayAndTime, fullName } from "../../format";
+import { byLastName, dayAndTime, fullName } from "../../format";
 import { ConventionFields } from "../../parts/ConventionFields";
 import { Desk, Detail, Facts } from "../../parts/Desk";
 import { Confirm } from "../../parts/Dialog";
@@ -26,7 +26,7 @@ const roleHint = (role: unknown) => (words.roleHints as Record<string, string>)[
 export function UsersView({ parts: [open] }: { parts: readonly string[] }) {
   const said = useSignal("");
   const { items, reload } = useToldList<User>({
-    resource: "user", order: (one, other) => byName(one.lastName, other.lastName) || byName(one.firstName, other.firstName),
+    resource: "user", order: byLastName,
     load: () => all((page) => api.get("/v1/users", { query: { ...page, ...scope.peek(), sort: "lastName,firstName" } })),
     find: (id) => api.get("/v1/users/{id}", { path: { id }, query: scope.peek() }),
   });
