@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use waypost_client::{Api, Method};
-use waypost_test_support::{Mosquitto, Subscribed, eventually};
+use waypost_test_support::{Heard, Mosquitto, Subscribed, eventually};
 
 use crate::ground::DEADLINE;
 use crate::receiver::Receiver;
@@ -53,7 +53,7 @@ impl Outlets {
         let hook = self.receiver.got.borrow().iter().map(|got| got.body.clone()).collect();
         let mut told = vec![("webhook", hook)];
         if let Some((_, subscribed)) = &self.broker {
-            let of_fence = |heard: &waypost_test_support::Heard| heard.topic.contains("/events/geofence");
+            let of_fence = |heard: &Heard| heard.topic.contains("/events/geofence");
             let heard = subscribed.heard().into_iter().filter(of_fence);
             told.push(("broker", heard.map(|heard| serde_json::from_str(&heard.payload).unwrap()).collect()));
         }
