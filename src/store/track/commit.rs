@@ -8,8 +8,10 @@ use tokio::sync::Mutex;
 use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::ports::{Batch, Committed, VehicleWrite};
 
+use super::fix_log::LogRow;
 use super::group_commit::GroupMember;
 use super::memory::{Doubt, Memory, Written};
+use super::reserved::{Claim, ReservedNumbers, ShardEpoch, reserve};
 use super::{Track, cards, fix_log};
 use crate::store::driver_at::Drivers;
 use crate::store::fuel_log::store_fuel_log;
@@ -17,25 +19,11 @@ use crate::store::packed_chunk::ChunkFix;
 use crate::store::position_chunk::insert_chunks;
 use crate::store::position_row::{fresh_of, store_positions, store_quarantines};
 use crate::store::records::store_timelines;
-use crate::store::shard::Shard;
 use crate::store::sql::{Result, Tx};
 use crate::store::state_row::{NewState, dirty_among, left_of, store_states};
 
 /// Fixes of a vehicle in no chunk at most, with few vehicles: who reads them unpacks all of them.
 const TAIL_FIXES: usize = 1_024;
-
-/// What a batch begins with.
-#[derive(sqlx::FromRow)]
-struct ReservedNumbers {
-    /// The number of its first record.
-    first: i64,
-    /// Its own.
-    number: i64,
-    /// Whether any driver assignment exists.
-    anybody_drove: bool,
-    /// Whether any vehicle has a dirty mark.
-    anybody_is_dirty: bool,
-}
 
 impl Track {
     /// `None` when this writer is not the one any more.
@@ -54,8 +42,8 @@ impl Track {
         writes: &[VehicleWrite],
     ) -> Result<Option<Vec<Committed>>> {
         let mut tx = self.writer.begin(self.db.shard()).await?;
-        match self.write(&mut tx, memory, writes).await {
-            Ok(Some(Written { committed, number })) => {
+        match self.write_alone(&mut tx, memory, writes).await {
+            Ok(Some(Written { committed, number, .. })) => {
                 tx.commit().await?;
                 memory.resolve_in_doubt(number)?;
                 Ok(Some(committed))
@@ -65,20 +53,27 @@ impl Track {
         }
     }
 
-    /// Writes a batch in a transaction that may hold those of other shards too. `None` when this writer is not the one any more:
-    /// then nothing is written.
-    async fn write(
+    /// `None` when this writer is not the one any more: then nothing is written.
+    async fn write_alone(
         &self,
         tx: &mut Tx,
         memory: &mut Memory,
         writes: &[VehicleWrite],
     ) -> Result<Option<Written>> {
-        let expected: usize = writes.iter().map(|write| write.effects.records.len()).sum();
-        let Some(ReservedNumbers { first, number, anybody_drove, anybody_is_dirty }) =
-            self.take_numbers(tx, expected as i64).await?
-        else {
-            return Ok(None);
-        };
+        let Some(reserved) = reserve(tx, self.claim(writes)).await? else { return Ok(None) };
+        let mut written = self.write(tx, memory, writes, reserved).await?;
+        fix_log::append(tx, written.logged.take()).await?;
+        Ok(Some(written))
+    }
+
+    /// Writes a batch but for its row of the log, in a transaction that may hold those of other shards too.
+    async fn write(
+        &self,
+        tx: &mut Tx,
+        memory: &mut Memory,
+        writes: &[VehicleWrite],
+        ReservedNumbers { first, number, anybody_drove, anybody_is_dirty }: ReservedNumbers,
+    ) -> Result<Written> {
         memory.resolve_in_doubt(number - 1)?;
         let mut fresh: HashMap<VehicleId, Vec<ChunkFix>> = HashMap::with_capacity(writes.len());
         for write in writes {
@@ -91,7 +86,7 @@ impl Track {
         };
         let stored = store_positions(tx, writes, &unchunked).await?;
         store_quarantines(tx, writes, &unchunked).await?;
-        fix_log::append(tx, number, writes).await?;
+        let logged = LogRow::of(self.db.shard(), number, writes)?;
         let fixes = writes.iter().map(|write| write.effects.rows.len()).sum();
         let mut left = left_of(writes, &stored.late);
         for (vehicle, left) in &mut left {
@@ -115,7 +110,7 @@ impl Track {
         let drivers = if anybody_drove { Drivers::of_batch(tx, writes).await? } else { Drivers::default() };
         let told = store_timelines(tx, writes, &drivers, &mut next).await?;
         store_fuel_log(tx, writes, &drivers).await?;
-        if next != first + expected as i64 {
+        if next != first + self.claim(writes).records {
             self.put_next_number(tx, next).await?;
         }
         let dirty_from = writes.iter().map(|write| dirty.get(&write.vehicle_id).copied());
@@ -123,7 +118,7 @@ impl Track {
         let committed =
             |((dirty_from, counts), records)| Committed { counts, records, dirty_from, leaves_changes };
         memory.doubt = Some(Doubt { number, plan, log_from });
-        Ok(Some(Written { committed: answers.map(committed).collect(), number }))
+        Ok(Written { committed: answers.map(committed).collect(), number, logged })
     }
 
     /// Deletes what of the log is in the rows of all states; answers where it begins then.
@@ -136,16 +131,6 @@ impl Track {
         Ok(from)
     }
 
-    /// Locks the row of numbers, takes the commit's own and as many as there should be new records.
-    async fn take_numbers(&self, tx: &mut Tx, count: i64) -> Result<Option<ReservedNumbers>> {
-        let take = "update writer set next_sequence = next_sequence + $1, log_number = log_number + 1 \
-            where name = $3 and epoch = $2 \
-            returning next_sequence - $1 as first, log_number as number, \
-            exists (select 1 from assignment) as anybody_drove, \
-            (select min(dirty_from) from vehicle_state where dirty_from is not null) is not null as anybody_is_dirty";
-        tx.on().sql(take).bind(count).bind(self.epoch).bind(self.db.shard().writer()).optional().await
-    }
-
     /// There were more new records than there should have been, by a correction, or fewer.
     async fn put_next_number(&self, tx: &mut Tx, next: i64) -> Result<()> {
         let put = "update writer set next_sequence = $1 where name = $2";
@@ -155,8 +140,10 @@ impl Track {
 }
 
 impl GroupMember for Track {
-    fn shard(&self) -> Shard {
-        self.db.shard()
+    fn claim(&self, writes: &[VehicleWrite]) -> Claim {
+        let records: usize = writes.iter().map(|write| write.effects.records.len()).sum();
+        let of = ShardEpoch { shard: self.db.shard(), epoch: self.epoch };
+        Claim { of, records: records as i64 }
     }
 
     fn memory(&self) -> Arc<Mutex<Memory>> {
@@ -168,7 +155,8 @@ impl GroupMember for Track {
         tx: &'a mut Tx,
         memory: &'a mut Memory,
         writes: &'a [VehicleWrite],
-    ) -> BoxFuture<'a, Result<Option<Written>>> {
-        Box::pin(async move { Self::write(self, tx, memory, &self.tails.checked(writes)).await })
+        reserved: ReservedNumbers,
+    ) -> BoxFuture<'a, Result<Written>> {
+        Box::pin(async move { Self::write(self, tx, memory, &self.tails.checked(writes), reserved).await })
     }
 }

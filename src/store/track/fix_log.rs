@@ -15,26 +15,51 @@ use waypost_actors::tracking::{Applied, Context, Mark, VehicleState, replay};
 use super::packed_fixes::{AppliedTo, pack, unpack};
 use crate::store::packed_chunk::ChunkFix;
 use crate::store::position_row::fresh_of;
+use crate::store::rows::{Column, Insert};
+use crate::store::shard::Shard;
 use crate::store::sql::{Db, Result, SqlError, Tx};
 
 /// Rows are trimmed in batches of this size, not with each commit.
 pub(super) const TRIM_ROWS: i64 = 16;
 
-/// Appends what a batch applied; nothing, if it has no fixes. An error, if a fix has an instant that no table takes: it
-/// would be found when its chunk is stored, in the batch of others.
-pub(super) async fn append(tx: &mut Tx, number: i64, writes: &[VehicleWrite]) -> Result<()> {
-    let with_fixes = writes.iter().filter(|write| !write.effects.rows.is_empty());
-    let applied: Vec<AppliedTo> =
-        with_fixes.map(|write| (write.vehicle_id, Applied::of(write.judged_at, &write.effects))).collect();
-    let mut instants = applied.iter().flat_map(|(_, applied)| &applied.rows).map(|row| row.fix.recorded_at);
-    if let Some(at) = instants.find(|at| !(Timestamp::FIRST..=Timestamp::LAST).contains(at)) {
-        return Err(SqlError::Encode(format!("recorded {} µs after 1970", at.as_micros()).into()));
+/// A row: what one commit applied.
+#[derive(Clone, Debug)]
+pub(super) struct LogRow {
+    shard: Shard,
+    number: i64,
+    packed: Vec<u8>,
+}
+
+impl LogRow {
+    /// `None` for a batch without fixes. An error, if a fix has an instant that no table takes: it would be found when its chunk
+    /// is stored, in the batch of others.
+    pub(super) fn of(shard: Shard, number: i64, writes: &[VehicleWrite]) -> Result<Option<Self>> {
+        let with_fixes = writes.iter().filter(|write| !write.effects.rows.is_empty());
+        let applied: Vec<AppliedTo> = with_fixes
+            .map(|write| (write.vehicle_id, Applied::of(write.judged_at, &write.effects)))
+            .collect();
+        let mut instants =
+            applied.iter().flat_map(|(_, applied)| &applied.rows).map(|row| row.fix.recorded_at);
+        if let Some(at) = instants.find(|at| !(Timestamp::FIRST..=Timestamp::LAST).contains(at)) {
+            return Err(SqlError::Encode(format!("recorded {} µs after 1970", at.as_micros()).into()));
+        }
+        if applied.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Self { shard, number, packed: pack(&applied)? }))
     }
-    if !applied.is_empty() {
-        let insert = "insert into fix_log (shard, number, fixes) values ($3, $1, $2)";
-        let shard = i64::from(tx.shard().number());
-        tx.on().sql(insert).bind(number).bind(pack(&applied)?).bind(shard).run().await?;
+}
+
+/// Appends what batches applied.
+pub(super) async fn append(tx: &mut Tx, rows: impl IntoIterator<Item = LogRow>) -> Result<()> {
+    let (mut shards, mut numbers, mut packed) = (Vec::new(), Vec::new(), Vec::new());
+    for row in rows {
+        shards.push(i64::from(row.shard.number()));
+        numbers.push(row.number);
+        packed.push(row.packed);
     }
+    let columns = vec![Column::Int(shards), Column::Int(numbers), Column::Bytes(packed)];
+    Insert { into: "insert into fix_log (shard, number, fixes)", columns, after: "" }.run(tx).await?;
     Ok(())
 }
 

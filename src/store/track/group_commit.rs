@@ -12,7 +12,9 @@ use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 use tokio::time::{Instant, sleep_until};
 use waypost_actors::ports::{Batch, Committed, StoreError, VehicleWrite};
 
+use super::fix_log;
 use super::memory::{Memory, Written};
+use super::reserved::{Claim, ReservedNumbers, reserve_all};
 use crate::store::refused_fix;
 use crate::store::shard::Shard;
 use crate::store::sql::{Result, Tx, Writer};
@@ -36,18 +38,19 @@ type Answer = std::result::Result<Vec<Committed>, StoreError>;
 
 /// The track writer of a shard, as others commit for it.
 pub(super) trait GroupMember: Send + Sync {
-    fn shard(&self) -> Shard;
+    /// What a batch wants to begin with.
+    fn claim(&self, writes: &[VehicleWrite]) -> Claim;
 
     fn memory(&self) -> Arc<Mutex<Memory>>;
 
-    /// Writes a batch in a transaction that may hold those of other shards too. `None` when it is not the writer any more: then
-    /// nothing is written.
+    /// Writes a batch but for its row of the log, in a transaction that may hold those of other shards too.
     fn write<'a>(
         &'a self,
         tx: &'a mut Tx,
         memory: &'a mut Memory,
         writes: &'a [VehicleWrite],
-    ) -> BoxFuture<'a, Result<Option<Written>>>;
+        reserved: ReservedNumbers,
+    ) -> BoxFuture<'a, Result<Written>>;
 }
 
 /// A shard's batch.
@@ -121,8 +124,8 @@ impl Member {
         }
     }
 
-    fn shard(&self) -> Shard {
-        self.batch.track.shard()
+    fn claim(&self) -> Claim {
+        self.batch.track.claim(&self.batch.writes)
     }
 }
 
@@ -132,8 +135,6 @@ async fn commit_together(writer: &Writer, waiting: Vec<Waiting>) {
     if members.is_empty() {
         return;
     }
-    // Always in the same order, as locks are to be taken.
-    members.sort_unstable_by_key(Member::shard);
     let committed = match write_together(writer, &mut members).await {
         Ok(tx) => Some(commit(tx, &mut members).await.map_err(refused_fix::told)),
         Err(error) => {
@@ -153,15 +154,25 @@ async fn commit_together(writer: &Writer, waiting: Vec<Waiting>) {
 /// Writes the batches of all who are still the writers of their shards.
 async fn write_together(writer: &Writer, members: &mut [Member]) -> Result<Tx> {
     let mut tx = writer.begin(Shard::WHOLE).await?;
-    for member in members {
-        tx.go_on_with(member.shard());
-        let Waiting { track, writes, .. } = &member.batch;
-        match track.write(&mut tx, &mut member.memory, writes).await {
-            Ok(written) => member.written = written,
-            Err(error) => return Err(tx.fail(error).await),
-        }
+    match write_all(&mut tx, members).await {
+        Ok(()) => Ok(tx),
+        Err(error) => Err(tx.fail(error).await),
     }
-    Ok(tx)
+}
+
+async fn write_all(tx: &mut Tx, members: &mut [Member]) -> Result<()> {
+    let claims: Vec<Claim> = members.iter().map(Member::claim).collect();
+    let mut reserved = reserve_all(tx, &claims).await?;
+    let mut log = Vec::new();
+    for (member, Claim { of, .. }) in members.iter_mut().zip(claims) {
+        let Some(reserved) = reserved.remove(&of) else { continue };
+        tx.go_on_with(of.shard);
+        let Waiting { track, writes, .. } = &member.batch;
+        let mut written = track.write(tx, &mut member.memory, writes, reserved).await?;
+        log.extend(written.logged.take());
+        member.written = Some(written);
+    }
+    fix_log::append(tx, log).await
 }
 
 /// After an error everybody's outcome is unknown.

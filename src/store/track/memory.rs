@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use waypost_actors::ports::Committed;
 
+use super::fix_log::LogRow;
 use super::tails::Tails;
 use super::unsaved::{Plan, Unsaved};
 use crate::store::sql::Result;
@@ -37,6 +38,8 @@ pub(super) struct Written {
     pub(super) committed: Vec<Committed>,
     /// Its number.
     pub(super) number: i64,
+    /// Its row of the log, if it has one, until that is appended.
+    pub(super) logged: Option<LogRow>,
 }
 
 impl Memory {

@@ -14,6 +14,7 @@ mod numbering;
 mod packed_fixes;
 mod packed_numbers;
 mod recovery;
+mod reserved;
 mod tails;
 mod unsaved;
 

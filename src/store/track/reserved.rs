@@ -1,0 +1,92 @@
+//! The numbers that commits begin with: the row of numbers of each shard is locked, and stays so to the end.
+
+use std::collections::HashMap;
+
+use crate::store::shard::Shard;
+use crate::store::sql::{Connection, Result, Tx};
+
+/// The writer of a shard in an epoch; one before it may still be about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ShardEpoch {
+    pub(super) shard: Shard,
+    pub(super) epoch: i64,
+}
+
+/// A batch that wants numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Claim {
+    /// Whose it is.
+    pub(super) of: ShardEpoch,
+    /// How many new records it should make.
+    pub(super) records: i64,
+}
+
+/// What a batch begins with.
+#[derive(Debug, sqlx::FromRow)]
+pub(super) struct ReservedNumbers {
+    /// The number of its first record.
+    pub(super) first: i64,
+    /// Its own.
+    pub(super) number: i64,
+    /// Whether any driver assignment exists.
+    pub(super) anybody_drove: bool,
+    /// Whether any vehicle has a dirty mark.
+    pub(super) anybody_is_dirty: bool,
+}
+
+/// Whether there is anything that most commits need not ask for.
+macro_rules! take {
+    ($update:literal, $returning:literal) => {
+        concat!(
+            $update,
+            $returning,
+            "exists (select 1 from assignment) as anybody_drove, (select min(dirty_from) from vehicle_state \
+             where dirty_from is not null) is not null as anybody_is_dirty"
+        )
+    };
+}
+
+/// Takes the numbers of one batch; `None` if another is the writer now.
+pub(super) async fn reserve(tx: &mut Tx, claim: Claim) -> Result<Option<ReservedNumbers>> {
+    const TAKE: &str = take!(
+        "update writer set next_sequence = next_sequence + $1, log_number = log_number + 1 \
+         where name = $3 and epoch = $2 returning ",
+        "next_sequence - $1 as first, log_number as number, "
+    );
+    tx.on().sql(TAKE).bind(claim.records).bind(claim.of.epoch).bind(claim.of.shard.writer()).optional().await
+}
+
+/// Takes the numbers of batches of several shards, by one statement, on PostgreSQL; those of which another is the writer now get
+/// none. The rows are locked in the order of their names, so that two who do this never wait for each other.
+pub(super) async fn reserve_all(
+    tx: &mut Tx,
+    claims: &[Claim],
+) -> Result<HashMap<ShardEpoch, ReservedNumbers>> {
+    const TAKE: &str = take!(
+        "with held as (select w.name, t.records from writer w \
+         join unnest($1::text[], $2::bigint[], $3::bigint[]) as t (name, epoch, records) \
+         on w.name = t.name and w.epoch = t.epoch order by w.name for update of w) \
+         update writer w set next_sequence = w.next_sequence + held.records, log_number = w.log_number + 1 \
+         from held where w.name = held.name returning ",
+        "w.name, w.epoch, w.next_sequence - held.records as first, w.log_number as number, "
+    );
+    #[derive(sqlx::FromRow)]
+    struct Named {
+        name: String,
+        epoch: i64,
+        #[sqlx(flatten)]
+        reserved: ReservedNumbers,
+    }
+    let Connection::Postgres(connection) = tx.connection() else {
+        return Err(sqlx::Error::Configuration("several shards are on PostgreSQL".into()));
+    };
+    let names: Vec<&str> = claims.iter().map(|claim| claim.of.shard.writer()).collect();
+    let epochs: Vec<i64> = claims.iter().map(|claim| claim.of.epoch).collect();
+    let records: Vec<i64> = claims.iter().map(|claim| claim.records).collect();
+    let query = sqlx::query_as(TAKE).bind(names).bind(epochs).bind(records);
+    let taken: Vec<Named> = query.fetch_all(connection).await?;
+    let mut taken: HashMap<(String, i64), ReservedNumbers> =
+        taken.into_iter().map(|Named { name, epoch, reserved }| ((name, epoch), reserved)).collect();
+    let of = |Claim { of, .. }: &Claim| Some((*of, taken.remove(&(of.shard.writer().to_owned(), of.epoch))?));
+    Ok(claims.iter().filter_map(of).collect())
+}
