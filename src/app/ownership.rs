@@ -14,7 +14,6 @@ use super::error::StartError;
 use super::inputs;
 use super::shard_server::{Parts, ShardServer, Store};
 use super::upkeep::renew_partitions;
-use crate::auth::FirstStart;
 use crate::cluster::assignment::assign;
 use crate::cluster::shards::Shards;
 use crate::context::Context;
@@ -262,15 +261,9 @@ impl Ownership {
         server.run();
         let context = server.context.clone();
         tracing::info!(shard = shard.number(), epoch = context.track.epoch(), "takes over");
-        match &server.first_start {
-            Some(FirstStart::Created) => {
-                tracing::info!("made the first superAdmin from adminEmail and adminPassword")
-            }
-            Some(FirstStart::Link(path)) => {
-                let url = context.settings.public_url();
-                println!("make the first superAdmin within 24 h at {url}{path}");
-            }
-            Some(FirstStart::SetUp) | None => {}
+        let first_start = server.first_start.as_ref();
+        if let Some(notice) = first_start.and_then(|start| start.notice(&context.settings.public_url())) {
+            println!("{notice}");
         }
         if let Err(error) = inputs::subscribe(&context, &server.missing, &self.sockets) {
             tracing::error!(

@@ -27,6 +27,18 @@ pub enum FirstStart {
     Link(String),
 }
 
+impl FirstStart {
+    /// What whoever started the server should know of it, if anything. `url`: where the server is reached.
+    #[must_use]
+    pub fn notice(&self, url: &str) -> Option<String> {
+        match self {
+            Self::SetUp => None,
+            Self::Created => Some("made the first superAdmin from adminEmail and adminPassword".to_owned()),
+            Self::Link(path) => Some(format!("make the first superAdmin within 24 h at {url}{path}")),
+        }
+    }
+}
+
 /// Why the settings cannot create a superAdmin.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {

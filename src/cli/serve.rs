@@ -4,7 +4,6 @@ use anyhow::bail;
 
 use super::setting_flags::ServeArgs;
 use waypost::app::{Application, Ended, Node, stop_signal};
-use waypost::auth::FirstStart;
 use waypost::clock::Clock;
 use waypost::config::Settings;
 use waypost::connections::descriptors;
@@ -61,9 +60,7 @@ fn greet(application: &Application) {
     if let Some(admin) = application.admin_address {
         println!("metrics at http://{admin}/metrics");
     }
-    match &application.first_start {
-        FirstStart::SetUp => {}
-        FirstStart::Created => println!("made the first superAdmin from adminEmail and adminPassword"),
-        FirstStart::Link(path) => println!("make the first superAdmin within 24 h at {url}{path}"),
+    if let Some(notice) = application.first_start.notice(&url) {
+        println!("{notice}");
     }
 }

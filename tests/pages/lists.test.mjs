@@ -4,14 +4,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Fleet, eventually, isSettled, setUp, signIn, visit } from "./harness/index.mjs";
+import { Fleet, Wire, eventually, isLive, isSettled, setUp, signIn, visit } from "./harness/index.mjs";
 
 const stage = setUp();
 const DEPOT = { latitude: 59.3293, longitude: 18.0686 };
 
 /** A page on a view of an organization; `asked` has what it reads below an address since then. */
-async function opened(fleet, view, path) {
-  const page = await stage.page();
+async function opened(fleet, view, path, options) {
+  const page = await stage.page(options);
   await signIn(page, fleet);
   await visit(page, view);
   const asked = [];
@@ -151,5 +151,19 @@ test("of users", async () => {
   await row(page, /Ada Zorn/).waitFor();
   assert.deepEqual(await page.locator("tbody th").allInnerTexts(), ["Nora Nilsson", "Ada Zorn (you)"]);
   assert.deepEqual(await read(page, asked), []);
+  assert.deepEqual(page.faults, []);
+});
+
+test("after a gap in the feed they are read again", async (context) => {
+  const fleet = await Fleet.make(stage.server);
+  const { tracker } = await fleet.vehicle("Bus 7");
+  const wire = await Wire.to(stage.server);
+  context.after(() => wire.close());
+  const { page, asked } = await opened(fleet, "#/trackers", "/v1/trackers", { server: wire });
+  await isLive(page);
+  await row(page, tracker.uniqueId).waitFor();
+  await read(page, asked);
+  wire.say({ type: "reset", id: "page", reason: "cursorExpired" });
+  await eventually(() => assert.deepEqual(asked, ["/v1/trackers"]));
   assert.deepEqual(page.faults, []);
 });
