@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::actor::runtime::threads::LiveThreads;
 use crate::clock::Clock;
 use crate::meters::Meters;
 use crate::ports::{LiveCache, TrackStore};
@@ -40,8 +41,6 @@ pub struct LiveConfig {
     pub idle_after: Duration,
     /// A vehicle that panics over and over within this time rests for as long.
     pub restart_window: Duration,
-    /// Threads of its own for vehicles, beside those lent to it.
-    pub workers: usize,
     /// Commits a watcher may lag behind.
     pub watch_capacity: usize,
     /// The time between two checks of the threads.
@@ -64,7 +63,6 @@ impl Default for LiveConfig {
             connection_look_every: Duration::from_secs(1),
             idle_after: Duration::from_secs(600),
             restart_window: Duration::from_secs(60),
-            workers: 1,
             watch_capacity: 256,
             watchdog_every: Duration::from_secs(1),
             stalled_after: Duration::from_secs(5),
@@ -85,4 +83,6 @@ pub struct LiveParts {
     pub clock: Clock,
     /// Where it counts; several cores may share them.
     pub meters: Meters,
+    /// Where its actors live; several cores may share them.
+    pub threads: LiveThreads,
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::actor::runtime::core::Core;
 pub use crate::actor::runtime::permits::Storing;
 use crate::actor::runtime::settlement::Unsettled;
+pub use crate::actor::runtime::threads::LiveThreads;
 use crate::actor::watch::connections::PutSilence;
 use crate::actor::watch::queries::{Fleet, GoingOn, Inside, StartWatch, View};
 pub use crate::config::{Health, LiveConfig, LiveParts};

@@ -21,6 +21,7 @@ use actix_rt::Arbiter;
 use actix_web::dev::{Server, ServerHandle};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
+use waypost_actors::live::LiveThreads;
 use waypost_actors::ports::TrackStore;
 
 pub use self::ending::Ended;
@@ -106,6 +107,7 @@ impl Application {
             readiness: readiness.clone(),
             meters,
             store: Box::new(store),
+            threads: LiveThreads::start(1),
             deliveries: Arbiter::new(),
         };
         let started = parts.start().await;

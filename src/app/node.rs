@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use waypost_actors::live::LiveThreads;
 
 use super::devices;
 use super::ending::{CLOSE_WITHIN, Ended, SOCKETS_WITHIN};
@@ -81,6 +82,7 @@ impl Node {
             readiness: readiness.clone(),
             meters,
             store: Box::new(|track| track),
+            threads: LiveThreads::start(1),
             deliveries: Arbiter::new(),
         });
         let (shards, sockets) = (Shards::default(), TaskTracker::new());

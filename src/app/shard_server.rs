@@ -8,7 +8,7 @@ use actix_rt::task::JoinHandle;
 use actix_rt::{Arbiter, ArbiterHandle};
 use futures_util::future::OptionFuture;
 use tokio::time::timeout;
-use waypost_actors::live::{Live, LiveConfig, LiveParts};
+use waypost_actors::live::{Live, LiveConfig, LiveParts, LiveThreads};
 use waypost_actors::model::OrganizationId;
 use waypost_actors::ports::{LiveCache, TrackStore};
 
@@ -52,6 +52,8 @@ pub(super) struct Parts {
     pub(super) readiness: Readiness,
     pub(super) meters: Meters,
     pub(super) store: Box<WrapStore>,
+    /// The threads of live cores.
+    pub(super) threads: LiveThreads,
     /// The thread of what is sent by itself.
     pub(super) deliveries: Arbiter,
 }
@@ -112,6 +114,7 @@ impl ShardServer {
             cache: cache(&parts.settings)?,
             clock: parts.clock.shared(),
             meters: parts.meters.live.clone(),
+            threads: parts.threads.clone(),
         };
         let live = Live::start(live).await?;
         match share(parts, &live, track).await {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::{BoxFuture, ready};
 use waypost_actors::clock;
-use waypost_actors::live::{Live, LiveParts};
+use waypost_actors::live::{Live, LiveParts, LiveThreads};
 use waypost_actors::meters::Meters;
 use waypost_actors::model::{OrganizationId, Place, Timestamp, VehicleId};
 use waypost_actors::ports::{CacheError, LiveCache, Newest};
@@ -87,6 +87,7 @@ async fn it_is_filled_when_it_was_emptied_and_forgets_who_is_deleted() {
         cache: Some(cache),
         clock: clock::system(),
         meters: Meters::default(),
+        threads: LiveThreads::start(1),
     };
     let live = within(Live::start(parts)).await.expect("started");
     let mut reporter = live.reporter();

@@ -1,11 +1,16 @@
 //! The end: another server takes over, or this one stops.
 
+use std::sync::Arc;
+
 use futures_util::FutureExt;
-use waypost_actors::live::LiveError;
+use waypost_actors::live::{LiveError, LiveThreads};
 use waypost_actors::ports::Counts;
 
-use crate::store::Fault;
-use crate::world::{INSIDE, World, at, eventually, fence_with, fix, quick, square, vehicle, version, within};
+use crate::store::{Fault, Store};
+use crate::world::{
+    INSIDE, OUTSIDE, World, at, eventually, fence_with, fix, known_vehicle, quick, square, vehicle, version,
+    within,
+};
 
 #[actix_rt::test]
 async fn a_server_that_is_taken_over_says_so_and_writes_nothing_more() {
@@ -70,4 +75,35 @@ async fn stopping_does_not_wait_for_a_store_that_is_away() {
     let pending = world.live.reporter().report(vehicle(1), vec![fix(0.0, INSIDE)]).await.unwrap();
     assert_eq!(within(pending.committed()).await, Err(LiveError::Unavailable));
     world.end().await;
+}
+
+#[actix_rt::test]
+async fn of_two_cores_on_the_same_threads_one_ends_with_its_vehicles_and_the_other_goes_on() {
+    let threads = LiveThreads::start(2);
+    let world = |threads: &LiveThreads| {
+        let fences = vec![fence_with(1, 1, version(1, None, square(INSIDE)))];
+        let store = Arc::new(Store::new((1..=4).map(|number| known_vehicle(number, 1)).collect(), fences));
+        World::on_threads(threads.clone(), store, quick(), at(100.0))
+    };
+    let (one, other) = (world(&threads).await, world(&threads).await);
+    drop(threads);
+    let crossed = async |world: &World, seconds: f64, place| {
+        let mut reporter = world.live.reporter();
+        for number in 1..=4 {
+            let reported = reporter.report(vehicle(number), vec![fix(seconds, place)]).await.unwrap();
+            within(reported.committed()).await.unwrap();
+        }
+    };
+    crossed(&one, 0.0, INSIDE).await;
+    crossed(&other, 0.0, INSIDE).await;
+    assert_eq!((one.actors(), other.actors()), (4, 4));
+
+    within(one.live.stop()).await;
+    eventually("its actors ended", || one.has_ended()).await;
+    let refused = within(one.live.reporter().report(vehicle(1), vec![fix(1.0, OUTSIDE)])).await;
+    assert_eq!(refused.unwrap_err(), LiveError::Stopped);
+    assert_eq!(other.actors(), 4);
+    crossed(&other, 1.0, OUTSIDE).await;
+    assert_eq!(other.store.events().len(), 8);
+    other.end().await;
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 use waypost_actors::clock::Clock;
-use waypost_actors::live::{Live, LiveConfig, LiveParts};
+use waypost_actors::live::{Live, LiveConfig, LiveParts, LiveThreads};
 use waypost_actors::meters::Invariant;
 use waypost_actors::meters::Meters;
 use waypost_actors::model::{
@@ -188,7 +188,6 @@ pub(crate) fn quick() -> LiveConfig {
         probe_every: Duration::from_millis(1),
         correction_delay: Duration::from_millis(1),
         connection_look_every: Duration::from_millis(1),
-        workers: 2,
         ..LiveConfig::default()
     }
 }
@@ -211,6 +210,16 @@ impl World {
 
     /// A server that starts with what a store holds, at a given time of its clock.
     pub(crate) async fn at(store: Arc<Store>, config: LiveConfig, now: Timestamp) -> Self {
+        Self::on_threads(LiveThreads::start(2), store, config, now).await
+    }
+
+    /// As [`Self::at`], on threads that may be others' too.
+    pub(crate) async fn on_threads(
+        threads: LiveThreads,
+        store: Arc<Store>,
+        config: LiveConfig,
+        now: Timestamp,
+    ) -> Self {
         let clock = TestClock::new();
         clock.set(now);
         let hands = Arc::clone(&clock);
@@ -221,11 +230,17 @@ impl World {
             cache: None,
             clock: Arc::clone(&reading),
             meters: Meters::default(),
+            threads,
         };
         let live = within(Live::start(parts)).await.expect("the store answers at the start");
         // The handle and the directory hold the clock from the start.
         let readers = Arc::strong_count(&reading);
         Self { store, clock, live, reading, readers }
+    }
+
+    /// Whether all actors are gone: this and the handle hold the clock too.
+    pub(crate) fn has_ended(&self) -> bool {
+        Arc::strong_count(&self.reading) == 2
     }
 
     /// How many vehicle actors there are: each holds the clock.

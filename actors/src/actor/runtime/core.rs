@@ -1,4 +1,4 @@
-//! The actors wired together, each on its thread. Owns the wiring between them, and the threads.
+//! The actors wired together, each on its thread. Owns the wiring between them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,12 +8,14 @@ use actix::dev::channel::channel;
 use actix::prelude::*;
 use parking_lot::Mutex;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use super::directory::{Directory, DirectoryParts};
 use super::handles::VehicleHandles;
 use super::permits::Permits;
 use super::registry::{FenceSnapshots, GeofenceRegistry};
 use super::router::VehicleRouter;
+use super::threads::{self, LiveThreads};
 use super::watchdog::{IsThere, Watchdog, WatchdogParts};
 use super::workers::Workers;
 use crate::actor::watch::connections::{self, Connections, ConnectionsParts, TrackedVehicles};
@@ -33,7 +35,7 @@ use crate::ports::{Seeds, TrackStore};
 /// Messages that may wait for the coordinator of corrections without their senders waiting.
 const MAILBOX: usize = 64;
 
-/// The actors of which there is one each, and the threads.
+/// The actors of which there is one each.
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn TrackStore>,
     pub(crate) clock: Clock,
@@ -49,37 +51,39 @@ pub(crate) struct Core {
     pub(crate) meters: Meters,
     pub(crate) watch_capacity: usize,
     pub(crate) probe_every: Duration,
-    threads: Threads,
+    threads: LiveThreads,
+    workers: Workers,
+    /// Ends the actors.
+    stopping: CancellationToken,
     watchdog: Mutex<Option<Watchdog>>,
 }
 
-struct Threads {
-    /// Directory, occupancy, connections, cache and corrections.
-    router: ArbiterHandle,
-    /// The registry of fences: preparing a large one takes milliseconds, which must not hold up other actors.
-    registry: ArbiterHandle,
-    writer: ArbiterHandle,
-    workers: Workers,
+/// Where the actors of a core live, and what ends them.
+struct Home<'a> {
+    threads: &'a LiveThreads,
+    stopping: &'a CancellationToken,
 }
 
-impl Threads {
-    fn start(workers: usize) -> Self {
-        let thread = || Arbiter::new().handle();
-        Self { router: thread(), registry: thread(), writer: thread(), workers: Workers::start(workers) }
+impl Home<'_> {
+    /// Starts an actor beside the directory.
+    fn start<A: Actor<Context = Context<A>> + Send>(&self, actor: A) -> Addr<A> {
+        threads::start(self.threads.router(), self.stopping, move || actor)
     }
 }
 
 impl Core {
     pub(crate) fn start(parts: LiveParts, mut seeds: Seeds) -> Self {
-        let LiveParts { config, store, cache, clock, meters } = parts;
-        let threads = Threads::start(config.workers);
+        let LiveParts { config, store, cache, clock, meters, threads } = parts;
+        let (stopping, workers) = (CancellationToken::new(), Workers::of(&threads));
+        let home = Home { threads: &threads, stopping: &stopping };
         let permits = Permits::new(config.max_waiting_fixes, meters.clone());
         let snapshots = FenceSnapshots::load(&seeds.fences);
-        let hub = PositionHub::begin(&threads.router, permits.clone());
+        let hub = PositionHub::new(permits.clone());
+        threads::run(threads.router(), &stopping, hub.clone().keep_telling());
         let tracked = connections::connectivity_of(&seeds);
-        let occupancy = start_occupancy(&threads, &mut seeds, &tracked, hub.clone(), meters.clone());
+        let occupancy = start_occupancy(&home, &mut seeds, &tracked, hub.clone(), meters.clone());
         let made = |cache| Cache::new(cache, occupancy.clone(), Arc::clone(&clock), meters.clone());
-        let cache = cache.map(made).map(|cache| Cache::start_in_arbiter(&threads.router, move |_| cache));
+        let cache = cache.map(made).map(|cache| home.start(cache));
         let ((is_taken_over, taken_over), health) = (watch::channel(false), watch::Sender::new(Health::Well));
         // The writer sends to it, and it asks the vehicles, which need the writer: so it starts last.
         let (corrections, mailbox) = channel(MAILBOX);
@@ -95,15 +99,14 @@ impl Core {
             health: health.clone(),
             meters: meters.clone(),
         };
-        let writer = Persistence::begin(&threads.writer, persistence, seeds.next_sequence);
+        let writer = Persistence::begin((threads.writer(), &stopping), persistence, seeds.next_sequence);
         let (dirty, silences) = (dirty_among(&seeds), seeds.silences.into_iter().collect());
         let begun = (&config, &clock, &meters);
-        let connections =
-            start_connections(&threads, begun, &writer, &occupancy, &permits, (silences, tracked));
+        let connections = start_connections(&home, begun, &writer, &occupancy, &permits, (silences, tracked));
         let handles = VehicleHandles::default();
         let vehicles = DirectoryParts {
             handles: handles.clone(),
-            workers: threads.workers.clone(),
+            workers: workers.clone(),
             writer: writer.clone(),
             occupancy: occupancy.clone(),
             connections: connections.clone(),
@@ -117,7 +120,7 @@ impl Core {
             meters: meters.clone(),
         };
         let known = seeds.vehicles.into_iter().map(|seed| seed.vehicle).collect();
-        let directory = Directory::start_in_arbiter(&threads.router, |_| Directory::new(vehicles, known));
+        let directory = home.start(Directory::new(vehicles, known));
         let router = VehicleRouter { directory, handles, permits, hub };
         let parts = CorrectionsParts {
             router: router.clone(),
@@ -126,11 +129,12 @@ impl Core {
             dirty,
             meters: meters.clone(),
         };
-        threads.router.spawn_fn(|| drop(Context::with_receiver(mailbox).run(Corrections::new(parts))));
+        threads::start_behind(threads.router(), &stopping, mailbox, || Corrections::new(parts));
         let registry = GeofenceRegistry::new(snapshots, meters.clone());
-        let registry = GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| registry);
+        let registry = threads::start(threads.registry(), &stopping, move || registry);
         let actors = once(&writer, &router.directory, &occupancy, &corrections, &registry, &connections);
-        let watchdog = Watchdog::start(watchdog_parts(&config, &threads, actors, &meters), health.clone());
+        let watchdog = watchdog_parts(&config, (&threads, &workers), actors, &meters);
+        let watchdog = Watchdog::start(watchdog, health.clone());
         Self {
             store,
             clock,
@@ -147,29 +151,27 @@ impl Core {
             watch_capacity: config.watch_capacity,
             probe_every: config.probe_every,
             threads,
+            workers,
+            stopping,
             watchdog: Mutex::new(Some(watchdog)),
         }
     }
 
     /// Runs a task beside the actors until it ends or they stop.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.threads.router.spawn(task);
+        threads::run(self.threads.router(), &self.stopping, task);
     }
 
     /// The threads that vehicles live on.
     pub(crate) fn workers(&self) -> &Workers {
-        &self.threads.workers
+        &self.workers
     }
 
-    /// Stops every actor at once.
+    /// Stops every actor at once, but for vehicles that somebody still has the address of.
     pub(crate) fn stop(&self) {
         // It would report the actors that stop now as broken.
         self.watchdog.lock().take();
-        let Threads { router, registry, writer, workers } = &self.threads;
-        workers.stop();
-        for thread in [router, registry, writer] {
-            thread.stop();
-        }
+        self.stopping.cancel();
     }
 }
 
@@ -179,7 +181,7 @@ fn dirty_among(seeds: &Seeds) -> Vec<VehicleId> {
 }
 
 fn start_occupancy(
-    threads: &Threads,
+    home: &Home<'_>,
     seeds: &mut Seeds,
     tracked: &TrackedVehicles,
     hub: PositionHub,
@@ -188,11 +190,11 @@ fn start_occupancy(
     let connectivity_of =
         |vehicle| tracked.get(&vehicle).map(|tracked| Arc::clone(&tracked.connectivity)).unwrap_or_default();
     let occupancy = Occupancy::new(&mut seeds.vehicles, connectivity_of, seeds.next_sequence, hub, meters);
-    Occupancy::start_in_arbiter(&threads.router, move |_| occupancy)
+    home.start(occupancy)
 }
 
 fn start_connections(
-    threads: &Threads,
+    home: &Home<'_>,
     (config, clock, meters): (&LiveConfig, &Clock, &Meters),
     writer: &Writer,
     occupancy: &Addr<Occupancy>,
@@ -209,7 +211,7 @@ fn start_connections(
         silences,
         tracked,
     });
-    Connections::start_in_arbiter(&threads.router, move |_| connections)
+    home.start(connections)
 }
 
 /// The actors of which there is one each, by name.
@@ -243,21 +245,13 @@ fn is_writer_there(writer: &Writer) -> IsThere {
 
 fn watchdog_parts(
     config: &LiveConfig,
-    threads: &Threads,
+    (threads, workers): (&LiveThreads, &Workers),
     actors: Vec<(&'static str, IsThere)>,
     meters: &Meters,
 ) -> WatchdogParts {
-    let once = [("router", &threads.router), ("registry", &threads.registry), ("writer", &threads.writer)];
-    let once = once.into_iter().map(|(name, thread)| (name.to_owned(), thread.clone()));
-    let workers = threads
-        .workers
-        .own()
-        .iter()
-        .enumerate()
-        .map(|(n, worker)| (format!("worker {n}"), worker.thread.clone()));
     WatchdogParts {
-        threads: once.chain(workers).collect(),
-        workers: threads.workers.clone(),
+        threads: threads.named(),
+        workers: workers.clone(),
         actors,
         meters: meters.clone(),
         every: config.watchdog_every,

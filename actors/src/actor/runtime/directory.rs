@@ -202,11 +202,18 @@ impl Handler<Locate> for Directory {
             meters: self.parts.meters.clone(),
         };
         let worker =
-            locate.affinity.worker().cloned().unwrap_or_else(|| self.parts.workers.of(locate.vehicle));
+            locate.affinity.worker().cloned().unwrap_or_else(|| self.parts.workers.own_for(locate.vehicle));
         let address = VehicleActor::start_in_arbiter(&worker.thread, move |_| VehicleActor::new(parts));
         let handle = VehicleHandle { address, incarnation: self.incarnation, worker };
         self.parts.handles.write().insert(locate.vehicle, handle.clone());
         Ok(handle)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // A vehicle's actor ends with the last of its addresses.
+        self.parts.handles.write().clear();
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod permits;
 pub(crate) mod registry;
 pub(crate) mod router;
 pub(crate) mod settlement;
+pub(crate) mod threads;
 mod vehicle_settlement;
 pub(crate) mod watchdog;
 pub(crate) mod workers;

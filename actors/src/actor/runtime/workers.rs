@@ -9,6 +9,7 @@ use futures_util::future::join_all;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
+use super::threads::LiveThreads;
 use crate::model::VehicleId;
 
 /// A thread that vehicles may live on.
@@ -79,10 +80,10 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Starts this many workers of the core's own, at least one: for vehicles that no connection asks for.
-    pub(crate) fn start(own: usize) -> Self {
-        let start = |_| Worker { thread: Arbiter::new().handle(), lent_by: None };
-        Self { own: (0..own.max(1)).map(start).collect(), lent: Arc::default() }
+    /// The core's own, for vehicles that no connection asks for; none is lent yet.
+    pub(crate) fn of(threads: &LiveThreads) -> Self {
+        let own = threads.workers().iter().map(|thread| Worker { thread: thread.clone(), lent_by: None });
+        Self { own: own.collect(), lent: Arc::default() }
     }
 
     /// Takes the calling thread as a worker, if it runs an arbiter.
@@ -105,7 +106,7 @@ impl Workers {
     }
 
     /// The core's own worker for a vehicle.
-    pub(crate) fn of(&self, vehicle: VehicleId) -> Worker {
+    pub(crate) fn own_for(&self, vehicle: VehicleId) -> Worker {
         let worker = vehicle.0.as_u64_pair().1 % self.own.len() as u64;
         self.own[worker as usize].clone()
     }
@@ -113,11 +114,6 @@ impl Workers {
     /// The threads that are lent now.
     pub(crate) fn lent(&self) -> Vec<Worker> {
         self.lock().clone()
-    }
-
-    /// The core's own workers.
-    pub(crate) fn own(&self) -> &[Worker] {
-        &self.own
     }
 
     /// Waits until every step of a vehicle that is running now is over and handed to the writer.
@@ -133,13 +129,6 @@ impl Workers {
             came
         });
         join_all(turns.collect::<Vec<_>>()).await;
-    }
-
-    /// Stops the core's own workers.
-    pub(crate) fn stop(&self) {
-        for worker in &*self.own {
-            worker.thread.stop();
-        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Worker>> {

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use actix::prelude::ArbiterHandle;
 use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxBuildHasher;
 use tokio::sync::Notify;
@@ -75,13 +74,11 @@ pub(crate) enum Uncommitted {
 }
 
 impl PositionHub {
-    /// Starts without subscribers; `thread` serves the groups whose pause ends.
-    pub(crate) fn begin(thread: &ArbiterHandle, permits: Permits) -> Self {
+    /// One without subscribers; [`Self::keep_telling`] serves the groups whose pause ends.
+    pub(crate) fn new(permits: Permits) -> Self {
         let (hub_state, waits) = (Mutex::default(), Notify::new());
         let shared = Arc::new(Shared { subscribers: AtomicUsize::new(0), permits, hub_state, waits });
-        let hub = Self { shared };
-        thread.spawn(hub.clone().keep_telling());
-        hub
+        Self { shared }
     }
 
     /// Locks the state; commits are announced under this lock too.
@@ -167,7 +164,7 @@ impl PositionHub {
     }
 
     /// Serves the groups whose pause has ended; never returns.
-    async fn keep_telling(self) {
+    pub(crate) async fn keep_telling(self) {
         loop {
             let due = self.lock().next_due();
             let waits = self.shared.waits.notified();

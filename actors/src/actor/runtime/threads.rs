@@ -1,0 +1,110 @@
+//! The threads of live cores, and how actors live on them. A core ends its own actors, since others may live on the same threads.
+
+use std::sync::Arc;
+
+use actix::dev::channel::{AddressReceiver, channel};
+use actix::prelude::*;
+use tokio_util::sync::CancellationToken;
+
+/// Messages that may wait for an actor without their senders waiting, as actix has it.
+const MAILBOX: usize = 16;
+
+/// The threads of a live core, or of several; cheap to clone. They end with the last of those that hold them.
+#[derive(Clone)]
+pub struct LiveThreads(Arc<Threads>);
+
+struct Threads {
+    router: ArbiterHandle,
+    registry: ArbiterHandle,
+    writer: ArbiterHandle,
+    workers: Vec<ArbiterHandle>,
+}
+
+impl LiveThreads {
+    /// Starts them; needs a running actix system. `workers`: how many, at least one, for vehicles that live on no thread of a
+    /// connection.
+    #[must_use]
+    pub fn start(workers: usize) -> Self {
+        let thread = || Arbiter::new().handle();
+        let workers = (0..workers.max(1)).map(|_| thread()).collect();
+        Self(Arc::new(Threads { router: thread(), registry: thread(), writer: thread(), workers }))
+    }
+
+    /// Of directory, occupancy, connections, cache and corrections.
+    pub(crate) fn router(&self) -> &ArbiterHandle {
+        &self.0.router
+    }
+
+    /// Of the registry of fences: preparing a large one takes milliseconds, which must not hold up other actors.
+    pub(crate) fn registry(&self) -> &ArbiterHandle {
+        &self.0.registry
+    }
+
+    pub(crate) fn writer(&self) -> &ArbiterHandle {
+        &self.0.writer
+    }
+
+    /// Of vehicles.
+    pub(crate) fn workers(&self) -> &[ArbiterHandle] {
+        &self.0.workers
+    }
+
+    /// All of them, by name.
+    pub(crate) fn named(&self) -> Vec<(String, ArbiterHandle)> {
+        let Threads { router, registry, writer, workers } = &*self.0;
+        let once = [("router", router), ("registry", registry), ("writer", writer)];
+        let once = once.into_iter().map(|(name, thread)| (name.to_owned(), thread.clone()));
+        let workers = workers.iter().enumerate().map(|(n, thread)| (format!("worker {n}"), thread.clone()));
+        once.chain(workers).collect()
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        for thread in [&self.router, &self.registry, &self.writer].into_iter().chain(&self.workers) {
+            thread.stop();
+        }
+    }
+}
+
+/// Starts an actor on a thread. It lives until it ends by itself, or at most until `stopping`.
+pub(crate) fn start<A>(
+    thread: &ArbiterHandle,
+    stopping: &CancellationToken,
+    make: impl FnOnce() -> A + Send + 'static,
+) -> Addr<A>
+where
+    A: Actor<Context = Context<A>>,
+{
+    let (sender, receiver) = channel(MAILBOX);
+    start_behind(thread, stopping, receiver, make);
+    Addr::new(sender)
+}
+
+/// As [`start`], for an actor whose address is in use already.
+pub(crate) fn start_behind<A>(
+    thread: &ArbiterHandle,
+    stopping: &CancellationToken,
+    receiver: AddressReceiver<A>,
+    make: impl FnOnce() -> A + Send + 'static,
+) where
+    A: Actor<Context = Context<A>>,
+{
+    let stopping = stopping.clone();
+    thread.spawn_fn(move || {
+        let actor = Context::with_receiver(receiver).into_future(make());
+        actix::spawn(stopping.run_until_cancelled_owned(actor));
+    });
+}
+
+/// Runs a task on a thread, until it ends or at most until `stopping`.
+pub(crate) fn run(
+    thread: &ArbiterHandle,
+    stopping: &CancellationToken,
+    task: impl Future<Output = ()> + Send + 'static,
+) {
+    let stopping = stopping.clone();
+    thread.spawn(async move {
+        stopping.run_until_cancelled(task).await;
+    });
+}
