@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::dev::channel::channel;
+use actix::dev::channel::{AddressReceiver, channel};
 use actix::prelude::*;
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -122,14 +122,7 @@ impl Core {
         let known = seeds.vehicles.into_iter().map(|seed| seed.vehicle).collect();
         let directory = home.start(Directory::new(vehicles, known));
         let router = VehicleRouter { directory, handles, permits, hub };
-        let parts = CorrectionsParts {
-            router: router.clone(),
-            delay: config.correction_delay,
-            pause: config.probe_every,
-            dirty,
-            meters: meters.clone(),
-        };
-        threads::start_behind(threads.router(), &stopping, mailbox, || Corrections::new(parts));
+        start_corrections(&home, mailbox, &router, dirty, (&config, &meters));
         let registry = GeofenceRegistry::new(snapshots, meters.clone());
         let registry = threads::start(threads.registry(), &stopping, move || registry);
         let actors = once(&writer, &router.directory, &occupancy, &corrections, &registry, &connections);
@@ -191,6 +184,23 @@ fn start_occupancy(
         |vehicle| tracked.get(&vehicle).map(|tracked| Arc::clone(&tracked.connectivity)).unwrap_or_default();
     let occupancy = Occupancy::new(&mut seeds.vehicles, connectivity_of, seeds.next_sequence, hub, meters);
     home.start(occupancy)
+}
+
+fn start_corrections(
+    home: &Home<'_>,
+    mailbox: AddressReceiver<Corrections>,
+    router: &VehicleRouter,
+    dirty: Vec<VehicleId>,
+    (config, meters): (&LiveConfig, &Meters),
+) {
+    let parts = CorrectionsParts {
+        router: router.clone(),
+        delay: config.correction_delay,
+        pause: config.probe_every,
+        dirty,
+        meters: meters.clone(),
+    };
+    threads::start_behind(home.threads.router(), home.stopping, mailbox, || Corrections::new(parts));
 }
 
 fn start_connections(
