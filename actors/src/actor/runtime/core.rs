@@ -8,14 +8,13 @@ use actix::dev::channel::{AddressReceiver, channel};
 use actix::prelude::*;
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
 use super::directory::{Directory, DirectoryParts};
 use super::handles::VehicleHandles;
 use super::permits::Permits;
 use super::registry::{FenceSnapshots, GeofenceRegistry};
 use super::router::VehicleRouter;
-use super::threads::{self, LiveThreads};
+use super::threads::{CoreThreads, LiveThreads};
 use super::watchdog::{IsThere, Watchdog, WatchdogParts};
 use super::workers::Workers;
 use crate::actor::watch::connections::{self, Connections, ConnectionsParts, TrackedVehicles};
@@ -51,39 +50,23 @@ pub(crate) struct Core {
     pub(crate) meters: Meters,
     pub(crate) watch_capacity: usize,
     pub(crate) probe_every: Duration,
-    threads: LiveThreads,
+    threads: CoreThreads,
     workers: Workers,
-    /// Ends the actors.
-    stopping: CancellationToken,
     watchdog: Mutex<Option<Watchdog>>,
-}
-
-/// Where the actors of a core live, and what ends them.
-struct Home<'a> {
-    threads: &'a LiveThreads,
-    stopping: &'a CancellationToken,
-}
-
-impl Home<'_> {
-    /// Starts an actor beside the directory.
-    fn start<A: Actor<Context = Context<A>> + Send>(&self, actor: A) -> Addr<A> {
-        threads::start(self.threads.router(), self.stopping, move || actor)
-    }
 }
 
 impl Core {
     pub(crate) fn start(parts: LiveParts, mut seeds: Seeds) -> Self {
         let LiveParts { config, store, cache, clock, meters, threads } = parts;
-        let (stopping, workers) = (CancellationToken::new(), Workers::of(&threads));
-        let home = Home { threads: &threads, stopping: &stopping };
+        let (workers, threads) = (Workers::of(&threads), CoreThreads::on(threads));
         let permits = Permits::new(config.max_waiting_fixes, meters.clone());
         let snapshots = FenceSnapshots::load(&seeds.fences);
         let hub = PositionHub::new(permits.clone());
-        threads::run(threads.router(), &stopping, hub.clone().keep_telling());
+        threads.run(hub.clone().keep_telling());
         let tracked = connections::connectivity_of(&seeds);
-        let occupancy = start_occupancy(&home, &mut seeds, &tracked, hub.clone(), meters.clone());
+        let occupancy = start_occupancy(&threads, &mut seeds, &tracked, hub.clone(), meters.clone());
         let made = |cache| Cache::new(cache, occupancy.clone(), Arc::clone(&clock), meters.clone());
-        let cache = cache.map(made).map(|cache| home.start(cache));
+        let cache = cache.map(made).map(|cache| threads.start(cache));
         let ((is_taken_over, taken_over), health) = (watch::channel(false), watch::Sender::new(Health::Well));
         // The writer sends to it, and it asks the vehicles, which need the writer: so it starts last.
         let (corrections, mailbox) = channel(MAILBOX);
@@ -99,10 +82,11 @@ impl Core {
             health: health.clone(),
             meters: meters.clone(),
         };
-        let writer = Persistence::begin((threads.writer(), &stopping), persistence, seeds.next_sequence);
+        let writer = Persistence::begin(&threads, persistence, seeds.next_sequence);
         let (dirty, silences) = (dirty_among(&seeds), seeds.silences.into_iter().collect());
         let begun = (&config, &clock, &meters);
-        let connections = start_connections(&home, begun, &writer, &occupancy, &permits, (silences, tracked));
+        let connections =
+            start_connections(&threads, begun, &writer, &occupancy, &permits, (silences, tracked));
         let handles = VehicleHandles::default();
         let vehicles = DirectoryParts {
             handles: handles.clone(),
@@ -120,13 +104,13 @@ impl Core {
             meters: meters.clone(),
         };
         let known = seeds.vehicles.into_iter().map(|seed| seed.vehicle).collect();
-        let directory = home.start(Directory::new(vehicles, known));
+        let directory = threads.start(Directory::new(vehicles, known));
         let router = VehicleRouter { directory, handles, permits, hub };
-        start_corrections(&home, mailbox, &router, dirty, (&config, &meters));
+        start_corrections(&threads, mailbox, &router, dirty, (&config, &meters));
         let registry = GeofenceRegistry::new(snapshots, meters.clone());
-        let registry = threads::start(threads.registry(), &stopping, move || registry);
+        let registry = threads.start_on(threads.shared().registry(), registry);
         let actors = once(&writer, &router.directory, &occupancy, &corrections, &registry, &connections);
-        let watchdog = watchdog_parts(&config, (&threads, &workers), actors, &meters);
+        let watchdog = watchdog_parts(&config, (threads.shared(), &workers), actors, &meters);
         let watchdog = Watchdog::start(watchdog, health.clone());
         Self {
             store,
@@ -145,14 +129,13 @@ impl Core {
             probe_every: config.probe_every,
             threads,
             workers,
-            stopping,
             watchdog: Mutex::new(Some(watchdog)),
         }
     }
 
     /// Runs a task beside the actors until it ends or they stop.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        threads::run(self.threads.router(), &self.stopping, task);
+        self.threads.run(task);
     }
 
     /// The threads that vehicles live on.
@@ -164,7 +147,7 @@ impl Core {
     pub(crate) fn stop(&self) {
         // It would report the actors that stop now as broken.
         self.watchdog.lock().take();
-        self.stopping.cancel();
+        self.threads.stop();
     }
 }
 
@@ -174,7 +157,7 @@ fn dirty_among(seeds: &Seeds) -> Vec<VehicleId> {
 }
 
 fn start_occupancy(
-    home: &Home<'_>,
+    threads: &CoreThreads,
     seeds: &mut Seeds,
     tracked: &TrackedVehicles,
     hub: PositionHub,
@@ -183,11 +166,11 @@ fn start_occupancy(
     let connectivity_of =
         |vehicle| tracked.get(&vehicle).map(|tracked| Arc::clone(&tracked.connectivity)).unwrap_or_default();
     let occupancy = Occupancy::new(&mut seeds.vehicles, connectivity_of, seeds.next_sequence, hub, meters);
-    home.start(occupancy)
+    threads.start(occupancy)
 }
 
 fn start_corrections(
-    home: &Home<'_>,
+    threads: &CoreThreads,
     mailbox: AddressReceiver<Corrections>,
     router: &VehicleRouter,
     dirty: Vec<VehicleId>,
@@ -200,11 +183,11 @@ fn start_corrections(
         dirty,
         meters: meters.clone(),
     };
-    threads::start_behind(home.threads.router(), home.stopping, mailbox, || Corrections::new(parts));
+    threads.start_behind(threads.shared().router(), mailbox, Corrections::new(parts));
 }
 
 fn start_connections(
-    home: &Home<'_>,
+    threads: &CoreThreads,
     (config, clock, meters): (&LiveConfig, &Clock, &Meters),
     writer: &Writer,
     occupancy: &Addr<Occupancy>,
@@ -221,7 +204,7 @@ fn start_connections(
         silences,
         tracked,
     });
-    home.start(connections)
+    threads.start(connections)
 }
 
 /// The actors of which there is one each, by name.

@@ -67,44 +67,62 @@ impl Drop for Threads {
     }
 }
 
-/// Starts an actor on a thread. It lives until it ends by itself, or at most until `stopping`.
-pub(crate) fn start<A>(
-    thread: &ArbiterHandle,
-    stopping: &CancellationToken,
-    make: impl FnOnce() -> A + Send + 'static,
-) -> Addr<A>
-where
-    A: Actor<Context = Context<A>>,
-{
-    let (sender, receiver) = channel(MAILBOX);
-    start_behind(thread, stopping, receiver, make);
-    Addr::new(sender)
+/// The threads as one core uses them: what it starts there ends with it.
+pub(crate) struct CoreThreads {
+    threads: LiveThreads,
+    stopping: CancellationToken,
 }
 
-/// As [`start`], for an actor whose address is in use already.
-pub(crate) fn start_behind<A>(
-    thread: &ArbiterHandle,
-    stopping: &CancellationToken,
-    receiver: AddressReceiver<A>,
-    make: impl FnOnce() -> A + Send + 'static,
-) where
-    A: Actor<Context = Context<A>>,
-{
-    let stopping = stopping.clone();
-    thread.spawn_fn(move || {
-        let actor = Context::with_receiver(receiver).into_future(make());
-        actix::spawn(stopping.run_until_cancelled_owned(actor));
-    });
-}
+impl CoreThreads {
+    pub(crate) fn on(threads: LiveThreads) -> Self {
+        Self { threads, stopping: CancellationToken::new() }
+    }
 
-/// Runs a task on a thread, until it ends or at most until `stopping`.
-pub(crate) fn run(
-    thread: &ArbiterHandle,
-    stopping: &CancellationToken,
-    task: impl Future<Output = ()> + Send + 'static,
-) {
-    let stopping = stopping.clone();
-    thread.spawn(async move {
-        stopping.run_until_cancelled(task).await;
-    });
+    /// The threads, which may be others' too.
+    pub(crate) fn shared(&self) -> &LiveThreads {
+        &self.threads
+    }
+
+    /// Starts an actor beside the directory.
+    pub(crate) fn start<A: Actor<Context = Context<A>> + Send>(&self, actor: A) -> Addr<A> {
+        self.start_on(self.threads.router(), actor)
+    }
+
+    /// Starts an actor on a thread. It lives until it ends by itself, or at most until [`Self::stop`].
+    pub(crate) fn start_on<A: Actor<Context = Context<A>> + Send>(
+        &self,
+        thread: &ArbiterHandle,
+        actor: A,
+    ) -> Addr<A> {
+        let (sender, receiver) = channel(MAILBOX);
+        self.start_behind(thread, receiver, actor);
+        Addr::new(sender)
+    }
+
+    /// As [`Self::start_on`], for an actor whose address is in use already.
+    pub(crate) fn start_behind<A: Actor<Context = Context<A>> + Send>(
+        &self,
+        thread: &ArbiterHandle,
+        receiver: AddressReceiver<A>,
+        actor: A,
+    ) {
+        let stopping = self.stopping.clone();
+        thread.spawn_fn(move || {
+            let actor = Context::with_receiver(receiver).into_future(actor);
+            actix::spawn(stopping.run_until_cancelled_owned(actor));
+        });
+    }
+
+    /// Runs a task beside the directory, until it ends or at most until [`Self::stop`].
+    pub(crate) fn run(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let stopping = self.stopping.clone();
+        self.threads.router().spawn(async move {
+            stopping.run_until_cancelled(task).await;
+        });
+    }
+
+    /// Ends all that was started.
+    pub(crate) fn stop(&self) {
+        self.stopping.cancel();
+    }
 }

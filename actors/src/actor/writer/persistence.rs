@@ -12,7 +12,6 @@ use actix::fut::ActorFutureExt as _;
 use actix::prelude::*;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use super::batches::{PendingReply, Transaction, Waiting, refuse};
 use super::cache::CacheNewest;
@@ -21,7 +20,7 @@ use super::corrections::Dirty;
 use super::inbox::{Barrier, ConnectionRecords, Inbox, Wake, WakeAt, Writer};
 use super::parts::PersistenceParts;
 use super::retry::reread;
-use crate::actor::runtime::threads;
+use crate::actor::runtime::threads::CoreThreads;
 use crate::actor::vehicle::report_batch::Outcome;
 use crate::actor::watch::occupancy::{Replace, Withdraw};
 use crate::config::Health;
@@ -69,17 +68,13 @@ enum Doing {
 
 impl Persistence {
     /// Starts the writer on its thread. Vehicles can hand over writes before the thread has even begun.
-    pub(crate) fn begin(
-        (thread, stopping): (&ArbiterHandle, &CancellationToken),
-        parts: PersistenceParts,
-        next_sequence: i64,
-    ) -> Writer {
+    pub(crate) fn begin(threads: &CoreThreads, parts: PersistenceParts, next_sequence: i64) -> Writer {
         let (sender, receiver) = channel(MAILBOX);
         let address = Addr::new(sender);
         let (wake, barrier) = (address.clone().recipient(), address.recipient());
         let writer = Writer { inbox: Inbox::default(), wake, barrier };
         let inbox = writer.inbox.clone();
-        threads::start_behind(thread, stopping, receiver, move || Self::new(parts, next_sequence, inbox));
+        threads.start_behind(threads.shared().writer(), receiver, Self::new(parts, next_sequence, inbox));
         writer
     }
 
