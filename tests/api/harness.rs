@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sqlx::Connection;
 use uuid::Uuid;
 use waypost::app::Application;
 use waypost::auth::FirstStart;
@@ -61,15 +60,6 @@ pub(crate) struct Org {
 }
 
 impl App {
-    /// A server with a signed-in superAdmin; on the PostgreSQL server of this URL, if there is one.
-    async fn start(postgres: Option<String>) -> Self {
-        let database = match postgres {
-            Some(server) => Some(fresh_database(&server).await),
-            None => None,
-        };
-        Self::start_with_root(|settings| settings.database_url = database.map(Secret::new)).await
-    }
-
     /// A server with settings of its own, whose operator is signed in.
     pub(crate) async fn start_with_root(set: impl FnOnce(&mut Settings)) -> Self {
         let mut app = Self::start_with(|settings| {
@@ -108,9 +98,6 @@ impl App {
             webhook_networks: vec!["127.0.0.0/8".parse().unwrap()],
             ..Settings::default()
         };
-        if let Ok(server) = std::env::var("TEST_POSTGRES_URL") {
-            settings.database_url = Some(Secret::new(fresh_database(&server).await));
-        }
         set(&mut settings);
         let now_micros = Arc::new(AtomicI64::new(START.as_micros()));
         let told = Arc::clone(&now_micros);
@@ -259,19 +246,10 @@ impl App {
     }
 }
 
-/// A new database on a PostgreSQL server (`postgres://user@host:port`): with it set, every test runs there.
-async fn fresh_database(server: &str) -> String {
-    let name = format!("api_{}", new_id().simple());
-    let mut connection = sqlx::PgConnection::connect(&format!("{server}/postgres")).await.unwrap();
-    let create = sqlx::AssertSqlSafe(format!("create database {name}"));
-    sqlx::query(create).execute(&mut connection).await.unwrap();
-    format!("{server}/{name}")
-}
-
 /// Runs a test against a server of its own.
 pub(crate) fn with_app<F: Future<Output = App>>(test: impl FnOnce(App) -> F) {
     actix_rt::System::new().block_on(async {
-        let app = App::start(None).await;
+        let app = App::start_with_root(|_| {}).await;
         test(app).await.stop().await;
     });
 }
@@ -280,10 +258,12 @@ pub(crate) fn with_app<F: Future<Output = App>>(test: impl FnOnce(App) -> F) {
 pub(crate) fn on_each_engine<F: Future<Output = App>>(test: impl Fn(App) -> F) {
     with_app(&test);
     let Some(server) = waypost_test_support::postgres() else { return };
-    let url = server.url("");
     actix_rt::System::new().block_on(async {
-        let app = App::start(Some(url.trim_end_matches('/').to_owned())).await;
+        let name = server.create_migrated_database().await;
+        let url = Secret::new(server.url(&name));
+        let app = App::start_with_root(|settings| settings.database_url = Some(url)).await;
         test(app).await.stop().await;
+        server.drop_database(&name).await;
     });
 }
 

@@ -66,6 +66,16 @@ impl PrivatePostgres {
         crate::store::administer(&self.url("postgres"), &text).await;
     }
 
+    /// Makes a database with the schema of this build, and tells its name.
+    ///
+    /// # Panics
+    /// This is not the server of [`postgres`], the only one with such a database to copy.
+    pub async fn create_migrated_database(&self) -> String {
+        let name = format!("test_{}", random_hex());
+        self.create_database(&name, Some(TEMPLATE)).await;
+        name
+    }
+
     /// Drops a database, even if it has open connections.
     pub async fn drop_database(&self, name: &str) {
         let text = format!("drop database if exists {name} with (force)");

@@ -89,9 +89,7 @@ impl Places {
             Self::Databases(names) => {
                 let server = postgres().expect("run() has found PostgreSQL");
                 let name = format!("test_{}", random_hex());
-                let template = template.unwrap_or("template1");
-                let text = format!("create database {name} template {template}");
-                administer(&server.url("postgres"), &text).await;
+                server.create_database(&name, template).await;
                 let url = server.url(&name);
                 names.borrow_mut().push(name);
                 Location::Postgres(url)
@@ -106,7 +104,7 @@ impl Places {
             let server = postgres().expect("run() has found PostgreSQL");
             let names = names.take();
             for name in names {
-                administer(&server.url("postgres"), &format!("drop database {name} with (force)")).await;
+                server.drop_database(&name).await;
             }
         }
     }
