@@ -43,12 +43,6 @@ pub struct LiveConfig {
     pub restart_window: Duration,
     /// Commits a watcher may lag behind.
     pub watch_capacity: usize,
-    /// The time between two checks of the threads.
-    pub watchdog_every: Duration,
-    /// A thread that has not answered for this long is reported as stalled.
-    pub stalled_after: Duration,
-    /// A thread that has not answered for this long is reported as broken.
-    pub broken_after: Duration,
 }
 
 impl Default for LiveConfig {
@@ -64,7 +58,25 @@ impl Default for LiveConfig {
             idle_after: Duration::from_secs(600),
             restart_window: Duration::from_secs(60),
             watch_capacity: 256,
-            watchdog_every: Duration::from_secs(1),
+        }
+    }
+}
+
+/// How often threads and actors are checked, and how patiently.
+#[derive(Clone, Copy, Debug)]
+pub struct WatchdogConfig {
+    /// The time between two checks.
+    pub every: Duration,
+    /// A thread that has not answered for this long is reported as stalled.
+    pub stalled_after: Duration,
+    /// A thread that has not answered for this long is reported as broken for good.
+    pub broken_after: Duration,
+}
+
+impl Default for WatchdogConfig {
+    fn default() -> Self {
+        Self {
+            every: Duration::from_secs(1),
             stalled_after: Duration::from_secs(5),
             broken_after: Duration::from_secs(60),
         }

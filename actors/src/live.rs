@@ -9,7 +9,7 @@ use crate::actor::runtime::settlement::Unsettled;
 pub use crate::actor::runtime::threads::LiveThreads;
 use crate::actor::watch::connections::PutSilence;
 use crate::actor::watch::queries::{Fleet, GoingOn, Inside, StartWatch, View};
-pub use crate::config::{Health, LiveConfig, LiveParts};
+pub use crate::config::{Health, LiveConfig, LiveParts, WatchdogConfig};
 pub use crate::error::LiveError;
 use crate::meters::Meters;
 use crate::model::{Fence, GeofenceId, OrganizationId, Silence, Timestamp, Vehicle, VehicleId};

@@ -21,7 +21,7 @@ use actix_rt::Arbiter;
 use actix_web::dev::{Server, ServerHandle};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
-use waypost_actors::live::LiveThreads;
+use waypost_actors::live::{LiveThreads, WatchdogConfig};
 use waypost_actors::ports::TrackStore;
 
 pub use self::ending::Ended;
@@ -100,6 +100,7 @@ impl Application {
         let metrics = Arc::new(Metrics::new(readiness.clone(), meters.clone()));
         let admin = Admin::start(settings.admin_listen, wanted, &metrics)?;
         let room = RetryListener::open(&listener, readiness.clone())?;
+        let threads = LiveThreads::start(1, WatchdogConfig::default(), &meters.live);
         let parts = Parts {
             settings,
             clock,
@@ -107,7 +108,7 @@ impl Application {
             readiness: readiness.clone(),
             meters,
             store: Box::new(store),
-            threads: LiveThreads::start(1),
+            threads,
             deliveries: Arbiter::new(),
         };
         let started = parts.start().await;

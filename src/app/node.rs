@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use waypost_actors::live::LiveThreads;
+use waypost_actors::live::{LiveThreads, WatchdogConfig};
 
 use super::devices;
 use super::ending::{CLOSE_WITHIN, Ended, SOCKETS_WITHIN};
@@ -75,6 +75,7 @@ impl Node {
         let metrics = Arc::new(Metrics::new(readiness.clone(), meters.clone()));
         let admin = Admin::start(settings.admin_listen, address, &metrics)?;
         let room = RetryListener::open(&listener, readiness.clone())?;
+        let threads = LiveThreads::start(1, WatchdogConfig::default(), &meters.live);
         let parts = Rc::new(Parts {
             settings,
             clock,
@@ -82,7 +83,7 @@ impl Node {
             readiness: readiness.clone(),
             meters,
             store: Box::new(|track| track),
-            threads: LiveThreads::start(1),
+            threads,
             deliveries: Arbiter::new(),
         });
         let (shards, sockets) = (Shards::default(), TaskTracker::new());

@@ -14,7 +14,7 @@ use actix_rt::{Arbiter, System};
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
-use waypost_actors::live::{Live, LiveConfig, LiveParts, LiveThreads};
+use waypost_actors::live::{Live, LiveConfig, LiveParts, LiveThreads, WatchdogConfig};
 use waypost_actors::meters::Meters;
 use waypost_actors::model::{
     AttributesByFix, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Place, Polygon, Rules, ShapeSpec,
@@ -172,7 +172,8 @@ async fn started(ids: &[VehicleId]) -> Live {
     // A day ahead of the fixes, which must not be in its future.
     let clock = move || begin_of_time().plus_seconds(86_400.0 + begun.elapsed().as_secs_f64());
     let (store, config) = (Arc::new(Forgetful::new(seeds)), LiveConfig::default());
-    let (clock, meters, threads) = (Arc::new(clock), Meters::default(), LiveThreads::start(1));
+    let (clock, meters) = (Arc::new(clock), Meters::default());
+    let threads = LiveThreads::start(1, WatchdogConfig::default(), &meters);
     Live::start(LiveParts { config, store, cache: None, clock, meters, threads }).await.expect("it starts")
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::{BoxFuture, ready};
 use waypost_actors::clock;
-use waypost_actors::live::{Live, LiveParts, LiveThreads};
+use waypost_actors::live::{Live, LiveParts, LiveThreads, WatchdogConfig};
 use waypost_actors::meters::Meters;
 use waypost_actors::model::{OrganizationId, Place, Timestamp, VehicleId};
 use waypost_actors::ports::{CacheError, LiveCache, Newest};
@@ -81,14 +81,10 @@ async fn it_is_filled_when_it_was_emptied_and_forgets_who_is_deleted() {
     let shelf = Arc::new(Shelf::default());
     let store = Arc::new(Store::new((1..=3).map(|n| known_vehicle(n, 1)).collect(), vec![]));
     let cache: Arc<dyn LiveCache> = Arc::clone(&shelf) as _;
-    let parts = LiveParts {
-        config: quick(),
-        store,
-        cache: Some(cache),
-        clock: clock::system(),
-        meters: Meters::default(),
-        threads: LiveThreads::start(1),
-    };
+    let meters = Meters::default();
+    let threads = LiveThreads::start(1, WatchdogConfig::default(), &meters);
+    let parts =
+        LiveParts { config: quick(), store, cache: Some(cache), clock: clock::system(), meters, threads };
     let live = within(Live::start(parts)).await.expect("started");
     let mut reporter = live.reporter();
     let mut report = async |number, seconds, place| {

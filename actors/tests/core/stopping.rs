@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use waypost_actors::live::{LiveError, LiveThreads};
+use waypost_actors::live::{LiveError, LiveThreads, WatchdogConfig};
+use waypost_actors::meters::Meters;
 use waypost_actors::ports::Counts;
 
 use crate::store::{Fault, Store};
@@ -79,11 +80,12 @@ async fn stopping_does_not_wait_for_a_store_that_is_away() {
 
 #[actix_rt::test]
 async fn of_two_cores_on_the_same_threads_one_ends_with_its_vehicles_and_the_other_goes_on() {
-    let threads = LiveThreads::start(2);
+    let meters = Meters::default();
+    let threads = LiveThreads::start(2, WatchdogConfig::default(), &meters);
     let world = |threads: &LiveThreads| {
         let fences = vec![fence_with(1, 1, version(1, None, square(INSIDE)))];
         let store = Arc::new(Store::new((1..=4).map(|number| known_vehicle(number, 1)).collect(), fences));
-        World::on_threads(threads.clone(), store, quick(), at(100.0))
+        World::on_threads((threads.clone(), meters.clone()), store, quick(), at(100.0))
     };
     let (one, other) = (world(&threads).await, world(&threads).await);
     drop(threads);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 use waypost_actors::clock::Clock;
-use waypost_actors::live::{Live, LiveConfig, LiveParts, LiveThreads};
+use waypost_actors::live::{Live, LiveConfig, LiveParts, LiveThreads, WatchdogConfig};
 use waypost_actors::meters::Invariant;
 use waypost_actors::meters::Meters;
 use waypost_actors::model::{
@@ -210,12 +210,14 @@ impl World {
 
     /// A server that starts with what a store holds, at a given time of its clock.
     pub(crate) async fn at(store: Arc<Store>, config: LiveConfig, now: Timestamp) -> Self {
-        Self::on_threads(LiveThreads::start(2), store, config, now).await
+        let meters = Meters::default();
+        let threads = LiveThreads::start(2, WatchdogConfig::default(), &meters);
+        Self::on_threads((threads, meters), store, config, now).await
     }
 
-    /// As [`Self::at`], on threads that may be others' too.
+    /// As [`Self::at`], on threads that may be others' too, and with what they count in.
     pub(crate) async fn on_threads(
-        threads: LiveThreads,
+        (threads, meters): (LiveThreads, Meters),
         store: Arc<Store>,
         config: LiveConfig,
         now: Timestamp,
@@ -229,7 +231,7 @@ impl World {
             store: store.clone(),
             cache: None,
             clock: Arc::clone(&reading),
-            meters: Meters::default(),
+            meters,
             threads,
         };
         let live = within(Live::start(parts)).await.expect("the store answers at the start");

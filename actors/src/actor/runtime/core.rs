@@ -14,8 +14,8 @@ use super::handles::VehicleHandles;
 use super::permits::Permits;
 use super::registry::{FenceSnapshots, GeofenceRegistry};
 use super::router::VehicleRouter;
-use super::threads::{CoreThreads, LiveThreads};
-use super::watchdog::{IsThere, Watchdog, WatchdogParts};
+use super::threads::CoreThreads;
+use super::watchdog::{IsThere, Watched};
 use super::workers::Workers;
 use crate::actor::watch::connections::{self, Connections, ConnectionsParts, TrackedVehicles};
 use crate::actor::watch::hub::PositionHub;
@@ -51,14 +51,13 @@ pub(crate) struct Core {
     pub(crate) watch_capacity: usize,
     pub(crate) probe_every: Duration,
     threads: CoreThreads,
-    workers: Workers,
-    watchdog: Mutex<Option<Watchdog>>,
+    watched: Mutex<Option<Arc<Watched>>>,
 }
 
 impl Core {
     pub(crate) fn start(parts: LiveParts, mut seeds: Seeds) -> Self {
         let LiveParts { config, store, cache, clock, meters, threads } = parts;
-        let (workers, threads) = (Workers::of(&threads), CoreThreads::on(threads));
+        let threads = CoreThreads::on(threads);
         let permits = Permits::new(config.max_waiting_fixes, meters.clone());
         let snapshots = FenceSnapshots::load(&seeds.fences);
         let hub = PositionHub::new(permits.clone());
@@ -90,7 +89,7 @@ impl Core {
         let handles = VehicleHandles::default();
         let vehicles = DirectoryParts {
             handles: handles.clone(),
-            workers: workers.clone(),
+            workers: threads.shared().workers().clone(),
             writer: writer.clone(),
             occupancy: occupancy.clone(),
             connections: connections.clone(),
@@ -110,8 +109,7 @@ impl Core {
         let registry = GeofenceRegistry::new(snapshots, meters.clone());
         let registry = threads.start_on(threads.shared().registry(), registry);
         let actors = once(&writer, &router.directory, &occupancy, &corrections, &registry, &connections);
-        let watchdog = watchdog_parts(&config, (threads.shared(), &workers), actors, &meters);
-        let watchdog = Watchdog::start(watchdog, health.clone());
+        let watched = threads.shared().watchdog().watch(actors, health.clone());
         Self {
             store,
             clock,
@@ -128,8 +126,7 @@ impl Core {
             watch_capacity: config.watch_capacity,
             probe_every: config.probe_every,
             threads,
-            workers,
-            watchdog: Mutex::new(Some(watchdog)),
+            watched: Mutex::new(Some(watched)),
         }
     }
 
@@ -140,13 +137,13 @@ impl Core {
 
     /// The threads that vehicles live on.
     pub(crate) fn workers(&self) -> &Workers {
-        &self.workers
+        self.threads.shared().workers()
     }
 
     /// Stops every actor at once, but for vehicles that somebody still has the address of.
     pub(crate) fn stop(&self) {
-        // It would report the actors that stop now as broken.
-        self.watchdog.lock().take();
+        // The watchdog would report the actors that stop now as broken.
+        self.watched.lock().take();
         self.threads.stop();
     }
 }
@@ -234,21 +231,4 @@ fn is_there<A: Actor<Context = Context<A>>>(actor: &Addr<A>) -> IsThere {
 fn is_writer_there(writer: &Writer) -> IsThere {
     let wake = writer.wake.clone();
     Box::new(move || wake.connected())
-}
-
-fn watchdog_parts(
-    config: &LiveConfig,
-    (threads, workers): (&LiveThreads, &Workers),
-    actors: Vec<(&'static str, IsThere)>,
-    meters: &Meters,
-) -> WatchdogParts {
-    WatchdogParts {
-        threads: threads.named(),
-        workers: workers.clone(),
-        actors,
-        meters: meters.clone(),
-        every: config.watchdog_every,
-        stalled_after: config.stalled_after,
-        broken_after: config.broken_after,
-    }
 }

@@ -6,6 +6,11 @@ use actix::dev::channel::{AddressReceiver, channel};
 use actix::prelude::*;
 use tokio_util::sync::CancellationToken;
 
+use super::watchdog::{Watchdog, WatchedThreads};
+use super::workers::Workers;
+use crate::config::WatchdogConfig;
+use crate::meters::Meters;
+
 /// Messages that may wait for an actor without their senders waiting, as actix has it.
 const MAILBOX: usize = 16;
 
@@ -17,17 +22,25 @@ struct Threads {
     router: ArbiterHandle,
     registry: ArbiterHandle,
     writer: ArbiterHandle,
-    workers: Vec<ArbiterHandle>,
+    workers: Workers,
+    watchdog: Watchdog,
 }
 
 impl LiveThreads {
-    /// Starts them; needs a running actix system. `workers`: how many, at least one, for vehicles that live on no thread of a
-    /// connection.
+    /// Starts them, and a watchdog over them that counts in `meters`; needs a running actix system. `workers`: how many, at least one,
+    /// for vehicles that live on no thread of a connection.
     #[must_use]
-    pub fn start(workers: usize) -> Self {
+    pub fn start(workers: usize, config: WatchdogConfig, meters: &Meters) -> Self {
         let thread = || Arbiter::new().handle();
-        let workers = (0..workers.max(1)).map(|_| thread()).collect();
-        Self(Arc::new(Threads { router: thread(), registry: thread(), writer: thread(), workers }))
+        let (router, registry, writer) = (thread(), thread(), thread());
+        let workers = Workers::of((0..workers.max(1)).map(|_| thread()));
+        let once = [("router", &router), ("registry", &registry), ("writer", &writer)];
+        let once = once.map(|(name, thread)| (name.to_owned(), thread.clone()));
+        let own = workers.own().iter().enumerate();
+        let own = own.map(|(number, worker)| (format!("worker {number}"), worker.thread.clone()));
+        let watched = WatchedThreads { own: once.into_iter().chain(own).collect(), workers: workers.clone() };
+        let watchdog = Watchdog::start(watched, config, meters);
+        Self(Arc::new(Threads { router, registry, writer, workers, watchdog }))
     }
 
     /// Of directory, occupancy, connections, cache and corrections.
@@ -45,23 +58,20 @@ impl LiveThreads {
     }
 
     /// Of vehicles.
-    pub(crate) fn workers(&self) -> &[ArbiterHandle] {
+    pub(crate) fn workers(&self) -> &Workers {
         &self.0.workers
     }
 
-    /// All of them, by name.
-    pub(crate) fn named(&self) -> Vec<(String, ArbiterHandle)> {
-        let Threads { router, registry, writer, workers } = &*self.0;
-        let once = [("router", router), ("registry", registry), ("writer", writer)];
-        let once = once.into_iter().map(|(name, thread)| (name.to_owned(), thread.clone()));
-        let workers = workers.iter().enumerate().map(|(n, thread)| (format!("worker {n}"), thread.clone()));
-        once.chain(workers).collect()
+    /// What looks after all of them.
+    pub(crate) fn watchdog(&self) -> &Watchdog {
+        &self.0.watchdog
     }
 }
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        for thread in [&self.router, &self.registry, &self.writer].into_iter().chain(&self.workers) {
+        let workers = self.workers.own().iter().map(|worker| &worker.thread);
+        for thread in [&self.router, &self.registry, &self.writer].into_iter().chain(workers) {
             thread.stop();
         }
     }

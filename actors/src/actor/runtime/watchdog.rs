@@ -1,41 +1,42 @@
-//! Checks whether the actors of which there is one each, and all threads, still answer. Runs on a thread of its
-//! own, so that no thread is asked about itself. Reports what it finds; ends nothing.
+//! Checks whether all threads, and the actors of which each core has one, still answer. Runs on a thread of its own, so that no
+//! thread is asked about itself. Reports what it finds; ends nothing.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use actix::prelude::*;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::workers::Workers;
-use crate::config::Health;
-use crate::meters::{Figures, Meters, Share};
+use crate::config::{Health, WatchdogConfig};
+use crate::meters::Meters;
 
-/// What is checked, and how patiently.
-pub(crate) struct WatchdogParts {
-    /// Threads by name.
-    pub(crate) threads: Vec<(String, ArbiterHandle)>,
-    /// Threads that may be lent, and may end.
+/// The threads that are checked.
+pub(crate) struct WatchedThreads {
+    /// Threads by name, which may not end.
+    pub(crate) own: Vec<(String, ArbiterHandle)>,
+    /// Whose lent threads are checked too; those may end.
     pub(crate) workers: Workers,
-    /// Whether an actor is still there, by name.
-    pub(crate) actors: Vec<(&'static str, IsThere)>,
-    pub(crate) meters: Meters,
-    /// The time between two checks.
-    pub(crate) every: Duration,
-    /// A thread that has not answered for this long is reported as stalled.
-    pub(crate) stalled_after: Duration,
-    /// A thread that has not answered for this long is reported as broken for good.
-    pub(crate) broken_after: Duration,
 }
 
 /// Whether an actor is there.
-pub(crate) type IsThere = Box<dyn Fn() -> bool + Send>;
+pub(crate) type IsThere = Box<dyn Fn() -> bool + Send + Sync>;
+
+/// The actors of a core, and who is told about its health; no longer once this is dropped.
+pub(crate) struct Watched {
+    actors: Vec<(&'static str, IsThere)>,
+    told: watch::Sender<Health>,
+}
+
+type Cores = Arc<Mutex<Vec<Weak<Watched>>>>;
 
 /// A watchdog; ends when dropped.
 pub(crate) struct Watchdog {
+    cores: Cores,
     /// Ends the thread when dropped.
     _stop: mpsc::Sender<()>,
 }
@@ -46,26 +47,54 @@ struct Question {
     answered: Arc<AtomicBool>,
 }
 
+/// What was found at one look.
+#[derive(Clone, Default)]
+struct Found {
+    stalled: Vec<String>,
+    broken: Vec<String>,
+}
+
 impl Watchdog {
-    /// Starts checking, and reports changes to `told`.
-    pub(crate) fn start(parts: WatchdogParts, told: watch::Sender<Health>) -> Self {
+    /// Starts checking; the threads that do not answer are counted in `meters`.
+    pub(crate) fn start(threads: WatchedThreads, config: WatchdogConfig, meters: &Meters) -> Self {
         let (stop, stopped) = mpsc::channel();
-        let started = std::thread::Builder::new()
-            .name("watchdog".to_owned())
-            .spawn(move || run(&parts, &told, &stopped));
-        if let Err(error) = started {
+        let cores = Cores::default();
+        let watched = Arc::clone(&cores);
+        let mut stalled = meters.share(|of| &of.stalled_threads);
+        let run = move || {
+            let mut questions = HashMap::new();
+            while stopped.recv_timeout(config.every) == Err(RecvTimeoutError::Timeout) {
+                let found = look(&threads, config, &mut questions);
+                stalled.set(found.stalled.len());
+                watched.lock().retain(|core| core.upgrade().map(|core| core.tell(found.clone())).is_some());
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name("watchdog".to_owned()).spawn(run) {
             tracing::error!(%error, "there is no watchdog over the threads");
         }
-        Self { _stop: stop }
+        Self { cores, _stop: stop }
+    }
+
+    /// Checks the actors of a core too, and tells its health, with that of the threads, to `told`, for as long as what is returned
+    /// is kept.
+    pub(crate) fn watch(
+        &self,
+        actors: Vec<(&'static str, IsThere)>,
+        told: watch::Sender<Health>,
+    ) -> Arc<Watched> {
+        let watched = Arc::new(Watched { actors, told });
+        self.cores.lock().push(Arc::downgrade(&watched));
+        watched
     }
 }
 
-fn run(parts: &WatchdogParts, told: &watch::Sender<Health>, stopped: &mpsc::Receiver<()>) {
-    let mut questions = HashMap::new();
-    let mut stalled = parts.meters.share(|of| &of.stalled_threads);
-    while stopped.recv_timeout(parts.every) == Err(RecvTimeoutError::Timeout) {
-        let health = look(parts, &mut questions, &mut stalled);
-        told.send_if_modified(|known| {
+impl Watched {
+    /// Tells the health of a core, if it changed, by what was found of the threads.
+    fn tell(&self, mut found: Found) {
+        let gone = self.actors.iter().filter(|(_, is_there)| !is_there());
+        found.broken.extend(gone.map(|(name, _)| format!("the actor {name} ended")));
+        let health = found.health();
+        self.told.send_if_modified(|known| {
             // Broken is final.
             let changed = *known != health && !matches!(known, Health::Broken(_));
             if changed {
@@ -74,6 +103,16 @@ fn run(parts: &WatchdogParts, told: &watch::Sender<Health>, stopped: &mpsc::Rece
             }
             changed
         });
+    }
+}
+
+impl Found {
+    fn health(&self) -> Health {
+        match (self.broken.is_empty(), self.stalled.is_empty()) {
+            (false, _) => Health::Broken(self.broken.join(", ")),
+            (_, false) => Health::Stalled(self.stalled.join(", ")),
+            _ => Health::Well,
+        }
     }
 }
 
@@ -86,14 +125,13 @@ fn report(health: &Health) {
 }
 
 fn look(
-    parts: &WatchdogParts,
+    threads: &WatchedThreads,
+    config: WatchdogConfig,
     questions: &mut HashMap<String, Question>,
-    many: &mut Share<Figures>,
-) -> Health {
-    let mut stalled = Vec::new();
-    let mut broken = Vec::new();
-    let own = parts.threads.iter().map(|(name, thread)| (name.clone(), thread.clone(), false));
-    let lent = parts
+) -> Found {
+    let mut found = Found::default();
+    let own = threads.own.iter().map(|(name, thread)| (name.clone(), thread.clone(), false));
+    let lent = threads
         .workers
         .lent()
         .into_iter()
@@ -108,27 +146,20 @@ fn look(
                     questions.insert(name, asked);
                 }
                 None if may_end => {}
-                None => broken.push(format!("the thread {name} ended")),
+                None => found.broken.push(format!("the thread {name} ended")),
             }
             continue;
         };
         let silent = open.asked.elapsed();
-        if silent >= parts.broken_after {
-            broken.push(format!("the thread {name} does not answer for {} s", silent.as_secs()));
+        if silent >= config.broken_after {
+            found.broken.push(format!("the thread {name} does not answer for {} s", silent.as_secs()));
         }
-        if silent >= parts.stalled_after {
-            stalled.push(format!("the thread {name} does not answer"));
+        if silent >= config.stalled_after {
+            found.stalled.push(format!("the thread {name} does not answer"));
         }
         questions.insert(name, open);
     }
-    many.set(stalled.len());
-    let gone = parts.actors.iter().filter(|(_, is_there)| !is_there());
-    broken.extend(gone.map(|(name, _)| format!("the actor {name} ended")));
-    match (broken.is_empty(), stalled.is_empty()) {
-        (false, _) => Health::Broken(broken.join(", ")),
-        (_, false) => Health::Stalled(stalled.join(", ")),
-        _ => Health::Well,
-    }
+    found
 }
 
 fn ask(thread: &ArbiterHandle) -> Option<Question> {

@@ -1,4 +1,4 @@
-//! The threads that vehicles live on: the core's own, and those lent to it by the server's connections. A vehicle
+//! The threads that vehicles live on: workers of their own, and those lent by the server's connections. A vehicle
 //! whose fixes arrive on a lent thread lives there, so that no other thread is woken to judge them.
 
 use std::sync::Arc;
@@ -9,14 +9,13 @@ use futures_util::future::join_all;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
-use super::threads::LiveThreads;
 use crate::model::VehicleId;
 
 /// A thread that vehicles may live on.
 #[derive(Clone, Debug)]
 pub(crate) struct Worker {
     pub(crate) thread: ArbiterHandle,
-    /// The thread that lent it; `None` for the core's own.
+    /// The thread that lent it; `None` for one that is not lent.
     lent_by: Option<ThreadId>,
 }
 
@@ -40,7 +39,7 @@ impl Worker {
 /// Where the caller wants a vehicle to live.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Affinity {
-    /// Wherever it lives, else on the core's own worker.
+    /// Wherever it lives, else on the worker that is its own.
     #[default]
     Any,
     /// Wherever it lives, else on this worker.
@@ -72,7 +71,7 @@ impl Affinity {
     }
 }
 
-/// The core's own workers and the lent ones.
+/// Workers that are there as long as the live core, and the lent ones; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Workers {
     own: Arc<[Worker]>,
@@ -80,10 +79,15 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// The core's own, for vehicles that no connection asks for; none is lent yet.
-    pub(crate) fn of(threads: &LiveThreads) -> Self {
-        let own = threads.workers().iter().map(|thread| Worker { thread: thread.clone(), lent_by: None });
+    /// Workers for vehicles that no connection asks for; none is lent yet.
+    pub(crate) fn of(threads: impl Iterator<Item = ArbiterHandle>) -> Self {
+        let own = threads.map(|thread| Worker { thread, lent_by: None });
         Self { own: own.collect(), lent: Arc::default() }
+    }
+
+    /// Those that are not lent.
+    pub(crate) fn own(&self) -> &[Worker] {
+        &self.own
     }
 
     /// Takes the calling thread as a worker, if it runs an arbiter.
@@ -105,7 +109,7 @@ impl Workers {
             .map_or(Affinity::Any, Affinity::Preferred)
     }
 
-    /// The core's own worker for a vehicle.
+    /// The worker of a vehicle that no connection asks for.
     pub(crate) fn own_for(&self, vehicle: VehicleId) -> Worker {
         let worker = vehicle.0.as_u64_pair().1 % self.own.len() as u64;
         self.own[worker as usize].clone()
