@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use waypost::ingest::decode::{self, Heard, Item};
+use waypost::ingest::decode::{self, Heard, Item, Positions};
 use waypost_actors::geofence::{FenceSet, FenceTimeline};
 use waypost_actors::model::{
     Fence, FenceVersion, GeofenceId, OrganizationId, Rules, Timestamp, Vehicle, VehicleId, VehicleLimits,
@@ -68,7 +68,9 @@ fn compute_path(
     let mut told = Vec::new();
     let now = Timestamp::from_micros(BEGIN_MILLIS * 1_000 + 100_000_000);
     for frame in frames {
-        let Heard::Positions(items) = decode::frame(black_box(frame))? else { bail!("no positions") };
+        let Heard::Positions(Positions { items, .. }) = decode::frame(black_box(frame))? else {
+            bail!("no positions")
+        };
         for item in items {
             let item: Item = item.map_err(|bad| anyhow::anyhow!(bad.detail))?;
             let name = item.tracker.context("no name")?;

@@ -1,8 +1,7 @@
 //! `/v1/positions`: where vehicles are now, and the items of the tracker socket over HTTP.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{KnownFormat, Object, OneOf, Schema, SchemaFormat, Type};
 use waypost_actors::live::LiveError;
@@ -18,8 +17,9 @@ use super::request::{InOrganization, Shared, SignedCaller};
 use super::sockets::reporting;
 use super::vehicles::live_filter;
 use crate::domain::field::FieldError;
+use crate::ingest::decode::{self, Positions};
 use crate::ingest::protocol::MAX_ITEMS;
-use crate::ingest::{Intake, Rejected, Warning, decode};
+use crate::ingest::{Intake, Rejected, Warning};
 use crate::ops::positions::{self as ops, VehiclePosition};
 
 /// Seconds after which fixes may be sent again while the store is away.
@@ -104,12 +104,6 @@ pub struct PositionsOut {
     warnings: Vec<Warning>,
 }
 
-#[derive(Deserialize)]
-struct Body<'a> {
-    #[serde(borrow)]
-    items: &'a RawValue,
-}
-
 /// List the newest position of every vehicle.
 ///
 /// By the vehicle's id; of those that ever had one. As of the last commit, and never a query of the database.
@@ -152,8 +146,9 @@ pub async fn create_positions(
     let reports = reporting(&context, &request).await?.reports(&context);
     body::accept(&request, &["application/json"])?;
     let bytes = body::read(&request, payload.into_inner()).await?;
-    let items = read_items(&bytes)?;
+    let Positions { items, ignored } = read_items(&bytes)?;
     let mut intake = Intake::new(context.live.clone(), reports, context.report_log.clone());
+    intake.warn(ignored);
     let batch = intake.take(items).await.map_err(not_taken)?;
     let (counts, rejected) = batch.committed().await.map_err(not_taken)?;
     let accepted = counts.stored + counts.duplicates;
@@ -166,7 +161,7 @@ pub async fn create_positions(
     }))
 }
 
-fn read_items(bytes: &[u8]) -> Result<Vec<Result<decode::Item<'_>, decode::BadItem>>, Problem> {
+fn read_items(bytes: &[u8]) -> Result<Positions<'_>, Problem> {
     let invalid = |detail: String| {
         let error = FieldError::new("/items", "invalid", detail.clone());
         Problem::new(Code::ValidationFailed).detail(detail).errors(vec![error])
@@ -176,18 +171,16 @@ fn read_items(bytes: &[u8]) -> Result<Vec<Result<decode::Item<'_>, decode::BadIt
     if first != Some(&b'{') && json::parse(bytes).is_ok() {
         return Err(invalid("items is missing: the body is {\"items\": [\u{2026}]}".to_owned()));
     }
-    let body: Body<'_> = match serde_json::from_slice(bytes) {
-        Ok(body) => body,
+    let Some(read) = decode::body(bytes) else {
         // A body that is no JSON is reported with its line; other JSON lacks the items.
-        Err(_) => {
-            return Err(json::parse(bytes).err().unwrap_or_else(|| invalid("items is missing".to_owned())));
-        }
+        return Err(json::parse(bytes).err().unwrap_or_else(|| invalid("items is missing".to_owned())));
     };
-    let items = decode::items(body.items.get()).map_err(|bad| invalid(bad.0))?;
-    if items.len() > MAX_ITEMS {
-        return Err(invalid(format!("items may have {MAX_ITEMS} members, this one has {}", items.len())));
+    let positions = read.map_err(|bad| invalid(bad.0))?;
+    let many = positions.items.len();
+    if many > MAX_ITEMS {
+        return Err(invalid(format!("items may have {MAX_ITEMS} members, this one has {many}")));
     }
-    Ok(items)
+    Ok(positions)
 }
 
 /// Why nothing was stored, for the client.

@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::value::RawValue;
 
+use super::ignored_members::{IgnoredMember, unknown_beside_items};
 pub use super::item::{BadItem, Item};
 use super::unreadable;
 use super::wire::Text;
@@ -21,7 +22,22 @@ pub enum Heard<'a> {
         boot_id: Option<String>,
     },
     /// It reports positions.
-    Positions(Vec<Result<Item<'a>, BadItem>>),
+    Positions(Positions<'a>),
+}
+
+/// Positions as they were reported.
+#[derive(Debug)]
+pub struct Positions<'a> {
+    /// The items, in their order.
+    pub items: Vec<Result<Item<'a>, BadItem>>,
+    /// What stood beside them and is not known.
+    pub ignored: Vec<IgnoredMember>,
+}
+
+impl<'a> From<Vec<Result<Item<'a>, BadItem>>> for Positions<'a> {
+    fn from(items: Vec<Result<Item<'a>, BadItem>>) -> Self {
+        Self { items, ignored: Vec::new() }
+    }
 }
 
 /// A frame that cannot be understood, for people.
@@ -29,36 +45,76 @@ pub enum Heard<'a> {
 #[error("{0}")]
 pub struct BadFrame(pub String);
 
+/// Nearly every frame: positions without an error and nothing else, which takes one pass.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Frame<'a, I> {
+#[serde(deny_unknown_fields)]
+struct PositionsFrame<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
-    items: Option<I>,
+    #[serde(borrow)]
+    items: GoodItems<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Frame<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    items: Option<&'a RawValue>,
     #[serde(borrow)]
     boot_id: Option<Text<'a>>,
 }
 
+/// The members of a frame.
+const FRAME_MEMBERS: [&str; 3] = ["type", "items", "bootId"];
+
+/// The body of a request.
+#[derive(Deserialize)]
+struct Body<'a> {
+    #[serde(borrow)]
+    items: &'a RawValue,
+}
+
+/// The same with nothing else.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlainBody<'a> {
+    #[serde(borrow)]
+    items: &'a RawValue,
+}
+
 /// Reads one text frame of the tracker socket.
 pub fn frame(text: &str) -> Result<Heard<'_>, BadFrame> {
-    // Nearly every frame is positions without an error, which takes one pass.
-    if let Ok(Frame { kind, items: Some(GoodItems(items)), .. }) = serde_json::from_str(text)
+    if let Ok(PositionsFrame { kind, items: GoodItems(items) }) = serde_json::from_str(text)
         && kind == "positions"
     {
-        return Ok(Heard::Positions(items));
+        return Ok(Heard::Positions(items.into()));
     }
-    let frame: Frame<'_, &RawValue> = unreadable::read(text.as_bytes())
+    let frame: Frame<'_> = unreadable::read(text.as_bytes())
         .map_err(|why| BadFrame(format!("the frame is not a JSON object with a type: {why}")))?;
     match (&*frame.kind, frame.items) {
-        ("positions", Some(list)) => items(list.get()).map(Heard::Positions),
+        ("positions", Some(list)) => {
+            let ignored = unknown_beside_items(text.as_bytes(), &FRAME_MEMBERS);
+            Ok(Heard::Positions(Positions { items: items(list.get())?, ignored }))
+        }
         ("positions", None) => Err(BadFrame("a positions frame needs items".to_owned())),
         ("hello", _) => Ok(Heard::Hello { boot_id: frame.boot_id.map(|Text(boot)| boot.into_owned()) }),
         (other, _) => Err(BadFrame(format!("unknown type {other:?}; known are hello and positions"))),
     }
 }
 
+/// Reads the body of a request; `None` if it is no object with items.
+pub fn body(bytes: &[u8]) -> Option<Result<Positions<'_>, BadFrame>> {
+    if let Ok(PlainBody { items: list }) = serde_json::from_slice(bytes) {
+        return Some(items(list.get()).map(Positions::from));
+    }
+    let Body { items: list } = serde_json::from_slice(bytes).ok()?;
+    let ignored = unknown_beside_items(bytes, &["items"]);
+    Some(items(list.get()).map(|items| Positions { items, ignored }))
+}
+
 /// Reads a JSON list of items: all at once or, after an error, one by one to find the bad ones.
-pub fn items(list: &str) -> Result<Vec<Result<Item<'_>, BadItem>>, BadFrame> {
+fn items(list: &str) -> Result<Vec<Result<Item<'_>, BadItem>>, BadFrame> {
     if let Ok(GoodItems(items)) = serde_json::from_str(list) {
         return Ok(items);
     }
@@ -119,7 +175,7 @@ mod tests {
     fn positions(items: &str) -> Vec<Result<Item<'static>, BadItem>> {
         let text = format!(r#"{{"type":"positions","items":{items}}}"#);
         match frame(text.leak()).unwrap() {
-            Heard::Positions(items) => items,
+            Heard::Positions(Positions { items, .. }) => items,
             Heard::Hello { .. } => panic!("positions"),
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use waypost_actors::model::{AttributeProblem, AttributeValue, Attributes, NewAttributes};
@@ -39,10 +40,12 @@ const KNOWN_ATTRIBUTES: [&str; 10] = [
 ];
 /// Names that a connection is told of at most.
 const MOST_TOLD: usize = 100;
+/// Unknown members of one object that are named at most.
+pub(super) const MOST_UNKNOWN: usize = 16;
 /// Characters of a name that are told.
 const TOLD_CHARS: usize = 64;
 
-/// Something of an item that is not stored; the item is.
+/// Something of an item, or beside the items, that is not stored; the items are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IgnoredMember {
     /// Why, for programs.
@@ -53,16 +56,17 @@ pub struct IgnoredMember {
     pub detail: String,
 }
 
-/// Something that was left out of an item, which is stored without it. AlreadyWarned once per connection (or request) and
-/// member, of the first 100 members.
+/// Something that was left out of an item, which is stored without it, or that stood beside the items. Told once per connection
+/// (or request) and member, of the first 100 members.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Warning {
     /// The item's number, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<i64>,
-    /// The item's place in the request, from 0.
-    pub index: usize,
+    /// The item's place in the request, from 0; absent of what stood beside the items.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<usize>,
     /// `unknownMember` or `invalidAttribute`.
     pub code: &'static str,
     /// The member.
@@ -76,10 +80,10 @@ pub struct Warning {
 pub(super) struct AlreadyWarned(HashSet<(&'static str, String)>);
 
 impl AlreadyWarned {
-    /// What is still to be told of an item.
+    /// What is still to be told of an item, or of what stood beside the items: then there is no index.
     pub(super) fn warnings(
         &mut self,
-        (index, seq): (usize, Option<i64>),
+        (index, seq): (Option<usize>, Option<i64>),
         of: Vec<IgnoredMember>,
         into: &mut Vec<Warning>,
     ) {
@@ -101,6 +105,23 @@ pub(super) fn unknown_member(name: &str) -> IgnoredMember {
     };
     let detail = format!("{member} is not known and not stored: {hint}");
     IgnoredMember { code: "unknownMember", member, detail }
+}
+
+/// The members of an object that are not known, of one that is read for its items.
+pub(super) fn unknown_beside_items(object: &[u8], known: &[&str]) -> Vec<IgnoredMember> {
+    let members: BTreeMap<String, IgnoredAny> = serde_json::from_slice(object).unwrap_or_default();
+    let unknown = members.into_keys().filter(|name| !known.contains(&&**name)).take(MOST_UNKNOWN);
+    unknown
+        .map(|name| {
+            let member: String = name.chars().take(TOLD_CHARS).collect();
+            let hint = match nearest(&member, &MEMBERS) {
+                Some(of_item) => format!("; did you mean {of_item} in each item?"),
+                None => String::new(),
+            };
+            let detail = format!("{member} is not known beside the items, and not stored{hint}");
+            IgnoredMember { code: "unknownMember", member, detail }
+        })
+        .collect()
 }
 
 /// Reads the attributes of an item. What does not fit is left out, one by one.
@@ -233,7 +254,7 @@ mod tests {
         let (mut told, mut warnings) = (AlreadyWarned::default(), Vec::new());
         for n in 0..500 {
             told.warnings(
-                (n, Some(7)),
+                (Some(n), Some(7)),
                 vec![unknown_member("doorOpen"), unknown_member(&format!("m{n}"))],
                 &mut warnings,
             );

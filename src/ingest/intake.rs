@@ -16,7 +16,7 @@ use waypost_actors::tracking;
 
 use super::adapters::units::kmh_per;
 use super::decode::{BadItem, Item};
-use super::ignored_members::{AlreadyWarned, Warning};
+use super::ignored_members::{AlreadyWarned, IgnoredMember, Warning};
 use super::pending;
 use crate::auth::{Configured, Named, Reports, TrackerCredential};
 use crate::clock;
@@ -187,6 +187,11 @@ impl Intake {
         }
     }
 
+    /// Tells the client what stood beside its items.
+    pub fn warn(&mut self, ignored: Vec<IgnoredMember>) {
+        self.told.warnings((None, None), ignored, &mut self.warnings);
+    }
+
     /// Hands the items to their vehicles, in order, and waits until they are applied.
     pub async fn take(&mut self, items: Vec<Result<Item<'_>, BadItem>>) -> Result<Batch, LiveError> {
         self.learn(items.iter().filter_map(named)).await?;
@@ -197,7 +202,7 @@ impl Intake {
         let mut places = Vec::with_capacity(items.len());
         for (index, mut item) in items.into_iter().enumerate() {
             if let Ok(Item { seq, ignored, .. }) = &mut item {
-                self.told.warnings((index, *seq), std::mem::take(ignored), &mut self.warnings);
+                self.told.warnings((Some(index), *seq), std::mem::take(ignored), &mut self.warnings);
             }
             let (seq, named) = (item.as_ref().map_or_else(|bad| bad.seq, |item| item.seq), named(&item));
             self.keep_pending(named, item.as_ref().ok(), now);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use waypost_actors::live::{Live, LiveError};
 
-use super::decode::{self, BadItem, Heard, Item};
+use super::decode::{self, BadItem, Heard, Item, Positions};
 use super::intake::Intake;
 use super::protocol::{CREDIT, Close, LIMITS, MAX_BOOT_ID_CHARS, MAX_FRAME_BYTES, MAX_ITEMS, Say};
 use super::sent::{FrameAction, Outcome, Sent};
@@ -156,7 +156,10 @@ impl Socket {
     async fn text(&mut self, text: &str) -> Result<(), Stop> {
         match decode::frame(text).map_err(|bad| malformed(&bad.0))? {
             Heard::Hello { boot_id } => self.hello(boot_id).await,
-            Heard::Positions(items) => self.positions(items).await,
+            Heard::Positions(Positions { items, ignored }) => {
+                self.intake.warn(ignored);
+                self.positions(items).await
+            }
         }
     }
 

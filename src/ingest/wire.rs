@@ -8,15 +8,13 @@ use serde_json::value::RawValue;
 use waypost_actors::model::{FuelReading, Timestamp};
 use waypost_actors::tracking::Reported;
 
-use super::ignored_members::{IgnoredMember, read_attributes, unknown_member};
+use super::ignored_members::{IgnoredMember, MOST_UNKNOWN, read_attributes, unknown_member};
 use super::item::Item;
 
 /// What an item is told that lacks one of these.
 const NO_TIME: &str = "recordedAt: is required: an RFC 3339 text, or milliseconds since 1970";
 const NO_LATITUDE: &str = "latitude: is required: degrees north, from -90 to 90";
 const NO_LONGITUDE: &str = "longitude: is required: degrees east, from -180 to 180";
-/// Unknown members of one item that are named at most.
-const MOST_UNKNOWN: usize = 16;
 
 /// A text borrowed from the input unless it has escapes; an `Option<Cow<str>>` would always be copied by serde.
 #[derive(Deserialize)]

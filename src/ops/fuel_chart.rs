@@ -1,12 +1,14 @@
 //! A tank's level over a period, thinned for a chart.
 
 use waypost_actors::fuel::Downsampler;
+use waypost_actors::model::Calibration;
 
 use super::error::OpError;
 use super::fuel_pages::{Pages, PeriodRequest};
 use super::scoped::Scoped;
 use crate::context::Context;
 use crate::domain::fuel_chart::{Chart, Mark};
+use crate::store::calibration;
 use crate::store::fuel_history::Level;
 
 /// The longest period of one chart, in days.
@@ -23,6 +25,12 @@ pub async fn fuel_chart(
     points: usize,
 ) -> Result<Chart, OpError> {
     let period = asked.check(context, by, MAX_DAYS).await?;
+    let mut tank_capacity_liters = None;
+    if let [vehicle] = period.vehicle_ids[..] {
+        let versions = calibration::versions(context.db.read(), &period.scope, vehicle).await?;
+        let sensor = Calibration::in_force_at(&versions, period.to).and_then(|known| known.sensor.as_ref());
+        tank_capacity_liters = sensor.map(|sensor| sensor.tank_capacity_liters);
+    }
     let events = period.events(&context.db, period.from).await?;
     let edges = events.iter().flat_map(|event| [event.started_at, event.ended_at]);
     let mut sampler = Downsampler::new(period.from, period.to, points, GAP_SECONDS, edges);
@@ -34,5 +42,9 @@ pub async fn fuel_chart(
             }
         }
     }
-    Ok(Chart { points: sampler.finish(), marks: events.iter().map(Mark::from).collect() })
+    Ok(Chart {
+        points: sampler.finish(),
+        marks: events.iter().map(Mark::from).collect(),
+        tank_capacity_liters,
+    })
 }

@@ -36,8 +36,13 @@ pub struct Filter {
 }
 
 /// The keys a list can be sorted by.
-pub const SORT_KEYS: Columns =
-    &[("name", "name"), ("createdAt", "created_at"), ("updatedAt", "updated_at"), ("status", "status")];
+pub const SORT_KEYS: Columns = &[
+    ("name", "name"),
+    ("plate", "coalesce(plate_number, '')"),
+    ("createdAt", "created_at"),
+    ("updatedAt", "updated_at"),
+    ("status", "status"),
+];
 
 #[derive(sqlx::FromRow)]
 struct Row {

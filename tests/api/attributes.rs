@@ -103,6 +103,20 @@ fn what_is_not_stored_is_told_once() {
             assert_eq!((&ack["seq"], warnings.len()), (&json!(seq), names.len()), "{ack}");
             assert!(names.iter().all(|name| warnings.iter().any(|one| one == name)), "{ack}");
         }
+        // Nor is what stands beside the items dropped in silence.
+        let body = json!({ "items": [item(-15.0, Value::Null)], "vehicle": 7, "uniqueid": "x" });
+        let out = app.post("/v1/positions", &token, body).await.ok(200);
+        assert_eq!(told(&out["warnings"]), ["null unknownMember uniqueid", "null unknownMember vehicle"]);
+        assert!(text(&out["warnings"][0]["detail"]).ends_with("did you mean uniqueId in each item?"));
+        assert_eq!(out["stored"], 1);
+        let (mut sent, beside) = (item(3.0, Value::Null), "batch");
+        sent["seq"] = json!(3);
+        say(&mut socket, &json!({ "type": "positions", "items": [sent], beside: 1 })).await;
+        let ack = hear(&mut socket).await;
+        assert_eq!(
+            (told(&ack["warnings"]), &ack["stored"]),
+            (vec!["null unknownMember batch".to_owned()], &json!(1))
+        );
         // What is no object at all costs nothing but itself.
         let out =
             app.post("/v1/positions", &token, json!({ "items": [item(-10.0, json!([1]))] })).await.ok(200);

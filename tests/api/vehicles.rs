@@ -205,10 +205,12 @@ fn what_was_read_may_be_sent_back_and_read_only_members_may_not_change() {
 fn lists_have_pages_links_sorting_search_and_live() {
     with_app(async |app| {
         let org = app.org("fleet").await;
-        for name in ["Ärger 1", "bus 2", "bus 3", "100% bus"] {
-            app.post("/v1/vehicles", &org.org_admin, json!({ "name": name, "category": "bus" }))
-                .await
-                .ok(201);
+        for (name, plate) in
+            [("Ärger 1", Some("B 1")), ("bus 2", Some("C 1")), ("bus 3", None), ("100% bus", Some("A 1"))]
+        {
+            let plate = plate.map(|number| json!({ "country": "SE", "number": number }));
+            let body = json!({ "name": name, "category": "bus", "plate": plate });
+            app.post("/v1/vehicles", &org.org_admin, body).await.ok(201);
         }
         let names = |body: &Value| {
             let data = body["data"].as_array().unwrap().clone();
@@ -224,6 +226,8 @@ fn lists_have_pages_links_sorting_search_and_live() {
             "{link}"
         );
         assert!(!link.contains("prev"), "{link}");
+        let by_plate = app.get("/v1/vehicles?sort=plate", &org.viewer).await.ok(200);
+        assert_eq!(names(&by_plate), ["bus 3", "100% bus", "Ärger 1", "bus 2"]);
         let second = app.get("/v1/vehicles?sort=name&limit=3&page=2", &org.viewer).await;
         assert_eq!(names(&second.ok(200)), ["Ärger 1"]);
         assert!(second.header("link").unwrap().contains("page=1>; rel=\"prev\""));

@@ -197,6 +197,8 @@ test("a polygon with a hole is drawn by mouse; a bus enters it, but not in its h
   for (const [x, y] of [[0.4, 0.4], [0.6, 0.4], [0.6, 0.6], [0.4, 0.6]]) await map.click(x, y);
   await map.click(0.4, 0.4);
   await page.getByRole("button", { name: "Remove hole 1" }).waitFor();
+  const filled = await page.locator(".map").evaluate(async (element) => (await element.fleetMap.map.getSource("drawn").getData()).geometry.coordinates.length);
+  assert.equal(filled, 2, "the hole is cut out of what is filled");
   await page.getByLabel("Name", { exact: true }).fill("Block");
   await save(page, "Block");
 

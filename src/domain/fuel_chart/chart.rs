@@ -12,6 +12,8 @@ pub struct Chart {
     pub points: Vec<ChartPoint>,
     /// Refuels and drains, in the order of time.
     pub marks: Vec<Mark>,
+    /// Litres that the tank held at the end of the period.
+    pub tank_capacity_liters: Option<f64>,
 }
 
 /// A refuel or a drain on a chart.

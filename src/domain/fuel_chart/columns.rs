@@ -18,6 +18,8 @@ pub struct Columns {
     pub level_liters: Vec<Option<f64>>,
     /// Refuels and drains.
     pub events: Vec<Mark>,
+    /// Litres that the tank held at the end of the period; null if nobody said.
+    pub tank_capacity_liters: Option<f64>,
 }
 
 impl Columns {
@@ -27,6 +29,7 @@ impl Columns {
             level_raw_liters: chart.points.iter().map(|point| point.liters.map(shown)).collect(),
             level_liters: chart.points.iter().map(|point| point.smoothed_liters.map(shown)).collect(),
             events: chart.marks.clone(),
+            tank_capacity_liters: chart.tank_capacity_liters,
         }
     }
 }

@@ -100,6 +100,7 @@ mod tests {
                 mark(1, FuelEventKind::Refuel, 1200, 1260, 40.1),
                 mark(2, FuelEventKind::Drain, 1260, 5000, 30.0),
             ],
+            tank_capacity_liters: Some(90.0),
         }
     }
 
@@ -162,6 +163,7 @@ mod tests {
             assert_eq!(columns[name].as_array().unwrap().len(), 4, "{name}");
         }
         assert_eq!(columns["events"][1]["type"], "drain");
+        assert_eq!(columns["tankCapacityLiters"], 90.0);
     }
 
     #[test]
@@ -172,7 +174,7 @@ mod tests {
         }
         // Marks between readings that the chart does not show have no place on an axis of labels.
         let marks = chart().marks;
-        let ChartJs { annotations, .. } = ChartJs::of(&Chart { points: Vec::new(), marks });
+        let ChartJs { annotations, .. } = ChartJs::of(&Chart { marks, ..Chart::default() });
         assert!(annotations.is_empty());
     }
 }

@@ -2864,6 +2864,11 @@ export interface components {
             readonly levelRawLiters: readonly (number | null)[];
             /** @description The instant of each point. */
             readonly recordedAt: readonly components["schemas"]["Timestamp"][];
+            /**
+             * Format: double
+             * @description Litres that the tank held at the end of the period; null if nobody said.
+             */
+            readonly tankCapacityLiters?: number | null;
         };
         /**
          * @description Whether a vehicle reports at present.
@@ -6671,16 +6676,16 @@ export interface components {
          */
         readonly VisitId: string;
         /**
-         * @description Something that was left out of an item, which is stored without it. AlreadyWarned once per connection (or request) and
-         *     member, of the first 100 members.
+         * @description Something that was left out of an item, which is stored without it, or that stood beside the items. Told once per connection
+         *     (or request) and member, of the first 100 members.
          */
         readonly Warning: {
             /** @description `unknownMember` or `invalidAttribute`. */
             readonly code: string;
             /** @description Why, and what to do, for people. */
             readonly detail: string;
-            /** @description The item's place in the request, from 0. */
-            readonly index: number;
+            /** @description The item's place in the request, from 0; absent of what stood beside the items. */
+            readonly index?: number | null;
             /** @description The member. */
             readonly member: string;
             /**

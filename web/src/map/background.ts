@@ -4,6 +4,7 @@
 import { type LayerSpecification, type SourceSpecification, type StyleSpecification, addProtocol } from "maplibre-gl";
 import type { PMTiles } from "pmtiles";
 
+import { theme } from "../state/theme";
 import { strings } from "../strings";
 import { streets } from "./streets";
 
@@ -40,7 +41,9 @@ async function find(): Promise<Background | null> {
 }
 
 function pictures(source: SourceSpecification): Background {
-  return { sources: { [SOURCE]: source }, layers: () => [{ id: SOURCE, type: "raster", source: SOURCE }] };
+  // pictures are made for a bright page: a dark one dims them
+  const dimmed = { "raster-brightness-max": 0.55, "raster-saturation": -0.35 };
+  return { sources: { [SOURCE]: source }, layers: () => [{ id: SOURCE, type: "raster", source: SOURCE, paint: theme.peek() === "dark" ? dimmed : {} }] };
 }
 
 /** Reads the file by parts; of what it has inside, its head tells. */

@@ -11,7 +11,7 @@ import { token } from "./tokens";
 const EMPTY: GeoJSON.FeatureCollection = { type: "FeatureCollection", features: [] };
 
 /** The sources that are filled as the fleet moves, in no order. */
-export const FILLED = ["fences", "fence-names", "stops", "trail", "marks", "names", "counts"] as const;
+export const FILLED = ["fences", "fence-names", "drawn", "stops", "trail", "marks", "names", "counts"] as const;
 /** An image of nothing, as wide as a marker: names keep off it. */
 export const ROOM = "room";
 export const ROOM_PIXELS = 20;
@@ -63,6 +63,7 @@ function ours(): LayerSpecification[] {
       id: "fences-line", type: "line", source: "fences",
       paint: { "line-color": fenceColor as never, "line-width": ["case", ["get", "occupied"], 2, 1.25], "line-opacity": ["case", ["get", "enabled"], 1, 0.4] },
     },
+    { id: "drawn", type: "fill", source: "drawn", paint: { "fill-color": token("--focus"), "fill-opacity": 0.22 } },
     {
       id: "stops", type: "circle", source: "stops",
       paint: { "circle-radius": 3.5, "circle-color": token("--stopped"), "circle-opacity": 0.55 },

@@ -12,6 +12,7 @@ import { onTheme } from "../../state/theme";
 import { strings } from "../../strings";
 import { FleetMap } from "../fleet_map";
 import { Look } from "../look";
+import { geometryOf } from "../shapes";
 import { token } from "../tokens";
 import type { ShapeHistory } from "./history";
 import { corners, ringsOf, withoutCorner } from "./rings";
@@ -21,7 +22,13 @@ import { recentStops } from "./stops";
 /** A finger is no finer. */
 const REACH_PIXELS = 22;
 const look = new Look("fences");
-const NO_STOPS: GeoJSON.FeatureCollection = { type: "FeatureCollection", features: [] };
+const NOTHING: GeoJSON.FeatureCollection = { type: "FeatureCollection", features: [] };
+
+/** What a polygon encloses, without its holes. */
+function insideOf(shape: ShapeSpec | null): GeoJSON.FeatureCollection | GeoJSON.Feature {
+  if (!shape || shape.type === "circle" || ringsOf(shape).length === 0) return NOTHING;
+  return { type: "Feature", properties: {}, geometry: geometryOf(shape) };
+}
 
 /** What the map and the view have in common. */
 export interface Desk {
@@ -86,6 +93,7 @@ export class DrawSession {
         positions.revision.value;
         this.#map.setVehicles(positions, standings.value, vehicleName);
       }),
+      effect(() => this.#map.fill("drawn", insideOf(desk.shape.value))),
       this.#followStops(),
       effect(() => this.#map.setUnits(conventions.value.isImperial)),
       effect(() => this.#look(fences.value.get(desk.openId.value ?? ""))),
@@ -120,7 +128,7 @@ export class DrawSession {
     const drawn = computed(() => (this.#desk.shape.value === null ? null : this.#desk.openId.value));
     return effect(() => {
       const id = drawn.value;
-      this.#map.fill("stops", NO_STOPS);
+      this.#map.fill("stops", NOTHING);
       if (id === null) return;
       // a map without them is good to draw on
       untracked(recentStops).then((stops) => { if (drawn.peek() === id) this.#map.fill("stops", stops); }, () => {});

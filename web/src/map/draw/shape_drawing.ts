@@ -41,7 +41,7 @@ export class ShapeDrawing {
   constructor(map: MapLibre, [color, hole]: readonly [string, string], tell: (shape: ShapeSpec, isDone: boolean) => void) {
     this.#tell = tell;
     this.#draw = new TerraDraw({
-      adapter: new TerraDrawMapLibreGLAdapter({ map }), modes: modes(color as HexColor, hole as HexColor, () => this.#shape.type === "circle"),
+      adapter: new TerraDrawMapLibreGLAdapter({ map }), modes: modes(color as HexColor, hole as HexColor, () => this.#shape),
       undoRedo: { modeLevel: new TerraDrawModeUndoRedo() },
     });
     this.#draw.start();
@@ -163,14 +163,18 @@ function isSameSize(before: readonly Point[], after: readonly Point[]): boolean 
 /** A circle has a handle at every eighth of its corners only: they all do the same. */
 const CORNERS_A_HANDLE = 8;
 
-function modes(color: HexColor, hole: HexColor, isCircle: () => boolean) {
+function modes(color: HexColor, hole: HexColor, shape: () => ShapeSpec) {
+  const isCircle = () => shape().type === "circle";
   const width = (pixels: number) => ({ properties }: Feature) => (isCircle() && Number(properties["index"]) % CORNERS_A_HANDLE !== 0 ? 0 : pixels);
-  const paint = (paint: HexColor) => ({ fillColor: paint, outlineColor: paint, fillOpacity: 0.2, outlineWidth: 3, closingPointColor: paint });
+  // the map fills a whole polygon itself, with its holes cut out, which Terra Draw cannot
+  const isFilledHere = () => isCircle() || ringsOf(shape()).length === 0;
+  const paint = (paint: HexColor, opacity: () => number) =>
+    ({ fillColor: paint, outlineColor: paint, fillOpacity: opacity, outlineWidth: 3, closingPointColor: paint });
   const rings = { draggable: true, coordinates: { midpoints: { draggable: true }, draggable: true, deletable: true } };
   return [
     new TerraDrawCircleMode({ styles: { fillColor: color, outlineColor: color, fillOpacity: 0.2, outlineWidth: 3 } }),
-    new TerraDrawPolygonMode({ styles: paint(color) }),
-    new TerraDrawPolygonMode({ modeName: "hole", styles: paint(hole) }),
+    new TerraDrawPolygonMode({ styles: paint(color, () => (isFilledHere() ? 0.2 : 0)) }),
+    new TerraDrawPolygonMode({ modeName: "hole", styles: paint(hole, () => 0) }),
     new TerraDrawSelectMode({
       flags: {
         circle: { feature: { draggable: true, coordinates: { resizable: "center" } } },
@@ -178,7 +182,7 @@ function modes(color: HexColor, hole: HexColor, isCircle: () => boolean) {
         hole: { feature: rings },
       },
       styles: {
-        selectedPolygonColor: color, selectedPolygonFillOpacity: 0.25, selectedPolygonOutlineColor: color, selectedPolygonOutlineWidth: 3,
+        selectedPolygonColor: color, selectedPolygonFillOpacity: () => (isFilledHere() ? 0.25 : 0), selectedPolygonOutlineColor: color, selectedPolygonOutlineWidth: 3,
         selectionPointColor: "#ffffff", selectionPointOutlineColor: color, selectionPointWidth: width(5), selectionPointOutlineWidth: width(2),
         midPointColor: color, midPointOutlineColor: "#ffffff", midPointWidth: 3, midPointOutlineWidth: 1,
       },

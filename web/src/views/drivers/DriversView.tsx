@@ -75,6 +75,7 @@ export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
 
 function LicenseMark({ driver }: { driver: Driver }) {
   if (!driver.licenseStatus) return null;
+  if (driver.licenseStatus === "valid" && driver.license && !driver.license.expiresAt) return <span class="mark" data-mark="none">{words.licenseUndated}</span>;
   const good = { valid: "good", expiring: "warn", expired: "bad", missing: "none" } as const;
   return <span class="mark" data-mark={good[driver.licenseStatus]}>{words.licenseStatuses[driver.licenseStatus]}</span>;
 }

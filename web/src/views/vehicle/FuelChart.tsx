@@ -74,13 +74,15 @@ function optionsFor(Plot: typeof uPlot, columns: Columns, width: number, links: 
   const color = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const axis = { stroke: color("--quiet"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
   const words = strings.detail;
+  const full = shown("volume", columns.tankCapacityLiters ?? 0);
   const value = (_: uPlot, level: number | null) => (level == null ? "" : `${decimal(level, 1)} ${unit("volume")}`);
   return {
     width,
     height: HEIGHT_PIXELS,
     cursor: { drag: { x: true, y: false }, points: { size: 6 } },
     legend: { live: true },
-    scales: { y: { range: (_, low, high) => [Math.max(0, low - 5), high + 5] } },
+    // from an empty tank to a full one, so that half of it looks like half
+    scales: { y: { range: (_, _low, high) => [0, Math.max(full, high) || 1] } },
     tzDate: (at) => Plot.tzDate(new Date(at * 1000), conventions.peek().timeZone ?? localZone),
     axes: [{ ...axis, space: 70, values: (_, times) => times.map(timeMark) }, { ...axis, size: 38, values: (_, levels) => levels.map((level) => decimal(level, 1)) }],
     series: [

@@ -5,6 +5,7 @@ import type { CreateVehicleBody, NewTracker, UpdateVehicleBody, VehicleOut } fro
 import { Form, Group, MeasureField, type Members, NumberField, Row, SelectField, TextField, useDraft } from "../../parts/form";
 import { scope } from "../../state/fleet";
 import { strings } from "../../strings";
+import { SensorFields } from "./SensorFields";
 
 const words = strings.manage.vehicles;
 
@@ -43,6 +44,7 @@ export function VehicleForm({ vehicle, onSaved, onToken, onCancel }: Props) {
       <Group title={words.fuel}>
         <SelectField of="/fuel/kind" label={words.fuelKind} options={words.fuelKinds} />
         <Row><MeasureField of="/fuel/tankCapacityLiters" quantity="volume" label={words.tank} /><MeasureField of="/fuel/normLitersPer100Km" quantity="consumption" label={words.norm} /></Row>
+        <SensorFields />
       </Group>
       <Group title={words.tracking}>
         <Row><NumberField of="/tracking/intervalSeconds" label={words.interval} required /><NumberField of="/tracking/stoppedIntervalSeconds" label={words.stoppedInterval} required /></Row>

@@ -1,0 +1,75 @@
+// A fuel sensor is described by the form of its vehicle, and a chart shows how full the tank is.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Fleet, Vehicle, setUp, signIn, visit } from "./harness/index.mjs";
+
+const stage = setUp();
+
+/** Where a chart draws its level, as a share of its height from below, at a share of its width. */
+const shareAt = (page, across) => page.locator(".chart").evaluate(async (element, share) => {
+  const canvas = element.querySelector("canvas");
+  const plot = element.querySelector(".u-over");
+  const [left, top] = [parseFloat(plot.style.left), parseFloat(plot.style.top)].map((pixels) => pixels * devicePixelRatio);
+  const [width, height] = [plot.clientWidth, plot.clientHeight].map((pixels) => Math.round(pixels * devicePixelRatio));
+  const probe = document.createElement("i");
+  probe.style.color = "var(--accent)";
+  element.append(probe);
+  const [red, green, blue] = getComputedStyle(probe).color.match(/\d+/g).map(Number);
+  probe.remove();
+  const column = canvas.getContext("2d").getImageData(Math.round(left + width * share), Math.round(top), 1, height).data;
+  for (let y = 0; y < height; y += 1) {
+    const [r, g, b] = column.subarray(4 * y, 4 * y + 3);
+    if (Math.abs(r - red) + Math.abs(g - green) + Math.abs(b - blue) < 60) return 1 - y / height;
+  }
+  return null;
+}, across);
+
+test("a sensor is described where its vehicle is; half a tank looks like half", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const page = await stage.page();
+  await signIn(page, fleet);
+  await visit(page, "#/fleet/new");
+  await page.getByLabel("Name", { exact: true }).fill("Lorry");
+  await page.getByLabel("Tracker's own id").fill("tracker-of-lorry");
+  await page.getByText("Fuel", { exact: true }).click();
+  await page.getByLabel("Fuel sensor").selectOption("raw");
+  const calibration = page.getByLabel("Calibration, L");
+  await calibration.fill("0 0\n4000 full");
+  await page.getByRole("button", { name: "Save" }).click();
+  assert.equal(await calibration.evaluate((element) => element.validationMessage), "Line 2 is not two numbers.");
+  await calibration.fill("0 0\n4000 300\n3000 200");
+  await page.getByRole("button", { name: "Save" }).click();
+  // each refusal stands at its field
+  await page.getByText("is required for a sensor").first().waitFor();
+  await page.getByLabel("Tank, L").fill("300");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator("textarea[aria-invalid=true]").waitFor();
+  await calibration.fill("0 0\n4000 300");
+  await page.getByLabel("Invalid above").fill("4100");
+  const [answer] = await Promise.all([
+    page.waitForResponse((response) => response.url().endsWith("/v1/vehicles") && response.request().method() === "POST" && response.ok()),
+    page.getByRole("button", { name: "Save" }).click(),
+  ]);
+  const made = await answer.json();
+  const sensor = { kind: "raw", calibration: [{ raw: 0, liters: 0 }, { raw: 4000, liters: 300 }], maxValid: 4100, errorCodes: [], windowSeconds: 300 };
+  assert.deepEqual((await fleet.admin.get(`/v1/vehicles/${made.id}`)).fuel.sensor, sensor);
+
+  const lorry = new Vehicle(stage.server.url, made);
+  const began = Date.now() - 3_600_000;
+  const items = Array.from({ length: 60 }, (_, minute) => ({
+    recordedAt: new Date(began + minute * 60_000).toISOString(), latitude: 59.3 + minute * 0.005, longitude: 18, speedKmh: 33, fuel: { raw: 2000 - minute },
+  }));
+  await lorry.report(items);
+  await visit(page, `#/live/${made.id}`);
+  const share = async () => {
+    const chart = page.getByRole("img", { name: "Fuel in the tank of Lorry" });
+    await chart.waitFor();
+    await page.locator(".chart .u-over").waitFor();
+    return shareAt(page, 0.5);
+  };
+  const half = await share();
+  assert.ok(half > 0.44 && half < 0.54, `${half}`);
+  assert.deepEqual(page.faults, []);
+});
