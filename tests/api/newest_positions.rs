@@ -31,6 +31,25 @@ fn ids(body: &Value, member: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_vehicle_shows_all_that_its_tracker_reported_last() {
+    with_app(async |app| {
+        let org = app.org("fleet").await;
+        let (id, token) = bus(&app, &org, "bus", 30.27).await;
+        let told = json!({ "speedKmh": 33.0, "headingDegrees": 90.0, "altitudeMeters": 149.0, "accuracyMeters": 4.5,
+            "odometerKm": 1234.5, "ignition": true });
+        let mut fix = json!({ "recordedAt": 1_777_636_810_000_i64, "latitude": 30.271, "longitude": -97.74 });
+        fix.as_object_mut().unwrap().extend(told.as_object().unwrap().clone());
+        app.post("/v1/positions", &token, json!({ "items": [fix] })).await.ok(200);
+        let vehicle = app.get(&format!("/v1/vehicles/{id}"), &org.viewer).await.ok(200);
+        let listed = app.get("/v1/positions", &org.viewer).await.ok(200);
+        for (name, value) in told.as_object().unwrap() {
+            assert_eq!((&vehicle["live"][name], &listed["data"][0][name]), (value, value), "{name}");
+        }
+        app
+    });
+}
+
+#[test]
 fn both_lists_answer_the_same_filters() {
     with_app(async |app| {
         let (org, other) = (app.org("fleet").await, app.org("other").await);

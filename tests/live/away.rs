@@ -7,6 +7,7 @@ use tokio::time::timeout;
 use waypost::app::{Application, Ended};
 use waypost::clock::Clock;
 use waypost::config::{Secret, Settings};
+use waypost::store::open::Location;
 use waypost_test_support::{Engine, Proxy, TestStore, eventually, for_each_engine, port_for_restarts, run};
 
 use crate::events::Events;
@@ -191,6 +192,27 @@ fn who_asks_a_store_that_hangs_is_told_to_come_back_and_all_goes_on_by_itself() 
         way.hang(false);
         eventually(DEADLINE, || async { server.get("/readyz", "").await.status == 200 }).await;
         bus.report(&server, items(3, 4, START)).await;
+        server.stop().await;
+    });
+}
+
+#[test]
+fn a_database_that_is_gone_is_a_store_that_is_away() {
+    postgres(async |store| {
+        let server = Server::start(&store).await;
+        let fleet = server.fleet("org").await;
+        let bus = fleet.bus("one").await;
+        bus.report(&server, items(1, 2, START)).await;
+        let Location::Postgres(url) = &store.options.location else { panic!("it is on PostgreSQL") };
+        let running = waypost_test_support::postgres().expect("it was there before");
+        running.drop_database(url.rsplit('/').next().unwrap()).await;
+        // A connection that was cut, then one that cannot be made.
+        for _ in 0..3 {
+            server.get("/v1/drivers", &fleet.dispatcher).await.problem(503, "unavailable");
+        }
+        eventually(DEADLINE, || async { server.get("/readyz", "").await.status == 503 }).await;
+        let late = server.post("/v1/positions", &bus.token, json!({ "items": items(3, 4, START) })).await;
+        late.problem(503, "unavailable");
         server.stop().await;
     });
 }

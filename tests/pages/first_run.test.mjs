@@ -61,5 +61,17 @@ test("a server's first administrator makes the account, is signed in, and makes 
   await page.getByLabel(/^Password/).fill(PASSWORD);
   await page.getByRole("button", { name: "Make it" }).click();
   await page.getByRole("heading", { name: "The first organization" }).waitFor();
+  const form = page.getByRole("form", { name: "The first organization" });
+  await form.getByLabel("Name", { exact: true }).fill("Ida's buses");
+  await form.getByLabel("Contact e-mail").fill("office@example.org");
+  await form.getByLabel("First name").fill("Ida");
+  await form.getByLabel("Last name").fill("Holm");
+  await form.getByLabel("E-mail", { exact: true }).fill("ida@example.org");
+  await form.getByRole("button").click();
+  // it is active at once: its first vehicle can be made
+  await page.getByRole("link", { name: "New vehicle" }).click();
+  await page.getByRole("form", { name: "New vehicle" }).getByLabel("Name", { exact: true }).fill("Bus 1");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("heading", { name: "Bus 1" }).waitFor();
   assert.deepEqual(page.faults, []);
 });
