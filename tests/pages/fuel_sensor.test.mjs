@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Fleet, Vehicle, setUp, signIn, visit } from "./harness/index.mjs";
+import { Fleet, Vehicle, picture, setUp, signIn, visit } from "./harness/index.mjs";
 
 const stage = setUp();
 
@@ -35,7 +35,7 @@ test("a sensor is described where its vehicle is; half a tank looks like half", 
   await page.getByLabel("Tracker's own id").fill("tracker-of-lorry");
   await page.getByText("Fuel", { exact: true }).click();
   await page.getByLabel("Fuel sensor").selectOption("raw");
-  const calibration = page.getByLabel("Calibration, L");
+  const calibration = page.getByLabel("Calibration, litres");
   await calibration.fill("0 0\n4000 full");
   await page.getByRole("button", { name: "Save" }).click();
   assert.equal(await calibration.evaluate((element) => element.validationMessage), "Line 2 is not two numbers.");
@@ -43,11 +43,12 @@ test("a sensor is described where its vehicle is; half a tank looks like half", 
   await page.getByRole("button", { name: "Save" }).click();
   // each refusal stands at its field
   await page.getByText("is required for a sensor").first().waitFor();
-  await page.getByLabel("Tank, L").fill("300");
+  await page.getByLabel("Tank, litres").fill("300");
   await page.getByRole("button", { name: "Save" }).click();
   await page.locator("textarea[aria-invalid=true]").waitFor();
   await calibration.fill("0 0\n4000 300");
   await page.getByLabel("Invalid above").fill("4100");
+  await picture(page, "fuel-sensor");
   const [answer] = await Promise.all([
     page.waitForResponse((response) => response.url().endsWith("/v1/vehicles") && response.request().method() === "POST" && response.ok()),
     page.getByRole("button", { name: "Save" }).click(),
@@ -70,6 +71,7 @@ test("a sensor is described where its vehicle is; half a tank looks like half", 
     return shareAt(page, 0.5);
   };
   const half = await share();
+  await picture(page, "half-a-tank");
   assert.ok(half > 0.44 && half < 0.54, `${half}`);
   assert.deepEqual(page.faults, []);
 });

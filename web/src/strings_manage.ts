@@ -213,7 +213,7 @@ export const manage = {
       raw: "The tank's size and a calibration are needed.",
       cumulative: "It says nothing of the tank: consumption is known, refuels and drains are not.",
     },
-    calibration: (unit: string) => `Calibration, ${unit}`,
+    calibration: "Calibration",
     calibrationHint: "A point a line: the sensor's number, then what is in the tank. Levels between two points are on a straight line.",
     calibrationWrong: (line: number) => `Line ${line} is not two numbers.`,
     minValid: "Invalid below",

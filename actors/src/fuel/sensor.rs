@@ -20,7 +20,7 @@ const MAX_WINDOW_SECONDS: f64 = 1800.0;
 pub struct Problem {
     /// Where, as a path of members: `calibration[3].raw`.
     pub member: String,
-    /// What is wrong.
+    /// What it must be.
     pub message: String,
 }
 
@@ -63,7 +63,8 @@ impl Sensor {
             return;
         }
         if self.kind == SensorKind::Cumulative {
-            problems.add("calibration", "a cumulative counter has none: its litres are litres".to_owned());
+            problems
+                .add("calibration", "absent: a cumulative counter's litres are litres already".to_owned());
             return;
         }
         problems.unless((MIN_CALIBRATION..=MAX_CALIBRATION).contains(&table.len()), "calibration", || {
@@ -91,7 +92,7 @@ pub(super) const OVERFILL_SHARE: f64 = 0.02;
 fn check_order(table: &[CalibrationPoint], problems: &mut Problems) {
     let way = table.windows(2).map(|pair| pair[1].liters - pair[0].liters).find(|change| *change != 0.0);
     if way.is_none() && table.len() > 1 {
-        problems.add("calibration", "all points have the same litres".to_owned());
+        problems.add("calibration", "of points with different litres".to_owned());
     }
     for (row, pair) in table.windows(2).enumerate().map(|(first, pair)| (first + 1, pair)) {
         if pair[1].raw <= pair[0].raw {
@@ -101,7 +102,7 @@ fn check_order(table: &[CalibrationPoint], problems: &mut Problems) {
         }
         if way.is_some_and(|way| (pair[1].liters - pair[0].liters) * way < 0.0) {
             let message = format!(
-                "litres either rise or fall through the whole table: {} follows {}",
+                "part of a table in which litres all rise or all fall: {} follows {}",
                 pair[1].liters, pair[0].liters
             );
             problems.add(&format!("calibration[{row}].liters"), message);

@@ -189,7 +189,7 @@ export function Field({ of, label, hint, children }: FieldProps & { readonly chi
       <label for={id}>{label}</label>
       {children({ id, ...(wrong.length > 0 ? { "aria-invalid": true as const } : {}), ...(described ? { "aria-describedby": described } : {}) })}
       {hint && <p class="hint" id={`${id}-hint`}>{hint}</p>}
-      {wrong.length > 0 && <p class="wrong" id={`${id}-wrong`}>{wrong.join(" ")}</p>}
+      {wrong.length > 0 && <p class="wrong" id={`${id}-wrong`}>{wrong.join("; ")}</p>}
     </div>
   );
 }

@@ -3,7 +3,7 @@
 import { useId, useState } from "preact/hooks";
 
 import type { Sensor } from "../../api/schema";
-import { metric, shown, unit } from "../../format";
+import { labelled, metric, shown } from "../../format";
 import { NumberField, Row, SelectField, useFormDraft } from "../../parts/form";
 import { strings } from "../../strings";
 
@@ -48,13 +48,13 @@ function CalibrationField() {
   };
   return (
     <div class="field">
-      <label for={id}>{words.calibration(unit("volume"))}</label>
+      <label for={id}>{labelled(words.calibration, "volume")}</label>
       <textarea
         id={id} rows={4} class="corners" spellcheck={false} value={text} onInput={(event) => input(event.currentTarget)}
         aria-describedby={`${id}-hint${wrong.length > 0 ? ` ${id}-wrong` : ""}`} {...(wrong.length > 0 ? { "aria-invalid": true as const } : {})}
       />
       <p class="hint" id={`${id}-hint`}>{words.calibrationHint}</p>
-      {wrong.length > 0 && <p class="wrong" id={`${id}-wrong`}>{wrong.join(" ")}</p>}
+      {wrong.length > 0 && <p class="wrong" id={`${id}-wrong`}>{wrong.join("; ")}</p>}
     </div>
   );
 }
