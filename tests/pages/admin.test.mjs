@@ -35,7 +35,7 @@ test("a driver is entered, assigned, taken over by force, unassigned, locked wit
   await page.getByLabel("Categories").fill("B, D");
   await page.getByRole("button", { name: "Save" }).click();
   const astrid = detail(page, "Astrid Lind");
-  await astrid.getByText("SE AB 12-34").waitFor();
+  await astrid.getByText("No expiry date · SE AB 12-34").waitFor();
   await astrid.getByText("Locked by your organization").waitFor();
 
   await astrid.getByRole("button", { name: "Assign vehicle" }).click();

@@ -111,6 +111,13 @@ test("tiles by address: loaded from there and nowhere else, with their makers' n
     assert.ok(page.foreign.length > 0 && page.foreign.every((url) => url.startsWith(host.url)));
     await eventually(async () => assert.deepEqual((await layers(page)).slice(0, 2), ["background", "fences-fill"]));
     await picture(page, "map-tiles");
+    // they are made for a bright page
+    const brightest = () => page.evaluate(() => document.querySelector(".map").fleetMap.map.getPaintProperty("background", "raster-brightness-max") ?? 1);
+    assert.equal(await brightest(), 1);
+    await page.getByLabel("Colours").selectOption("dark");
+    await eventually(async () => assert.ok((await brightest()) < 0.7));
+    await hasLayer(page, "vehicles");
+    await picture(page, "map-tiles-dark");
   });
   await host.close();
 });
