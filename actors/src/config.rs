@@ -1,4 +1,4 @@
-//! Bounds, times and parts that the live core is started with, and its health.
+//! Bounds, times and parts that the live core is started with.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,17 +7,6 @@ use crate::actor::runtime::threads::LiveThreads;
 use crate::clock::Clock;
 use crate::meters::Meters;
 use crate::ports::{LiveCache, TrackStore};
-
-/// The condition of the core's threads and actors, whatever the store does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Health {
-    /// All of them answer.
-    Well,
-    /// Some do not answer, which may pass.
-    Stalled(String),
-    /// It cannot go on: the process must end and be started again.
-    Broken(String),
-}
 
 /// Bounds and times of the live core.
 #[derive(Clone, Debug)]
@@ -58,27 +47,6 @@ impl Default for LiveConfig {
             idle_after: Duration::from_secs(600),
             restart_window: Duration::from_secs(60),
             watch_capacity: 256,
-        }
-    }
-}
-
-/// How often threads and actors are checked, and how patiently.
-#[derive(Clone, Copy, Debug)]
-pub struct WatchdogConfig {
-    /// The time between two checks.
-    pub every: Duration,
-    /// A thread that has not answered for this long is reported as stalled.
-    pub stalled_after: Duration,
-    /// A thread that has not answered for this long is reported as broken for good.
-    pub broken_after: Duration,
-}
-
-impl Default for WatchdogConfig {
-    fn default() -> Self {
-        Self {
-            every: Duration::from_secs(1),
-            stalled_after: Duration::from_secs(5),
-            broken_after: Duration::from_secs(60),
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod config;
 pub mod error;
 pub mod fuel;
 pub mod geofence;
+pub mod health;
 mod histogram;
 pub mod live;
 pub mod meters;

@@ -196,10 +196,8 @@ impl Intake {
     pub async fn take(&mut self, items: Vec<Result<Item<'_>, BadItem>>) -> Result<Batch, LiveError> {
         self.learn(items.iter().filter_map(named)).await?;
         let now = self.live.now();
-        let (mut rejected, mut heard) = (Vec::new(), Vec::new());
-        let mut report = Vec::with_capacity(items.len());
-        let mut attributes = AttributesByFix::default();
-        let mut places = Vec::with_capacity(items.len());
+        let (mut rejected, mut heard, mut attributes) = (Vec::new(), Vec::new(), AttributesByFix::default());
+        let (mut report, mut places) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
         for (index, mut item) in items.into_iter().enumerate() {
             if let Ok(Item { seq, ignored, .. }) = &mut item {
                 self.told.warnings((Some(index), *seq), std::mem::take(ignored), &mut self.warnings);
@@ -289,8 +287,7 @@ impl Intake {
 
     /// Like [`Self::note`], of several messages: `raw` gives what was sent as the item with an index.
     pub fn note_each<'r>(&self, tally: Tally, rejected: Vec<Rejected>, raw: impl Fn(usize) -> &'r [u8]) {
-        let input = self.input;
-        let received_at = self.live.now();
+        let (input, received_at) = (self.input, self.live.now());
         self.log.count(input, Tally { rejected: rejected.len() as u64, ..tally });
         for Rejected { index, code, detail, tracker, .. } in rejected {
             let Some(tracker_id) = tracker else {
@@ -345,12 +342,10 @@ impl Intake {
 
     /// The tracker of a fleet that an item names and that may not report: what is refused of it is kept for people.
     fn disabled(&self, named: Option<&str>) -> Option<TrackerId> {
-        match (&self.reports, named) {
-            (Reports::Fleet(fleet), Some(name)) => match fleet.find(name) {
-                Named::Disabled(tracker) => Some(tracker),
-                Named::Tracker(_) | Named::Unknown => None,
-            },
-            _ => None,
+        let (Reports::Fleet(fleet), Some(name)) = (&self.reports, named) else { return None };
+        match fleet.find(name) {
+            Named::Disabled(tracker) => Some(tracker),
+            Named::Tracker(_) | Named::Unknown => None,
         }
     }
 

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::watchdog::{Watchdog, WatchedThreads};
 use super::workers::Workers;
-use crate::config::WatchdogConfig;
+use crate::health::WatchdogConfig;
 use crate::meters::Meters;
 
 /// Messages that may wait for an actor without their senders waiting, as actix has it.

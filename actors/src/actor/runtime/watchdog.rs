@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::workers::Workers;
-use crate::config::{Health, WatchdogConfig};
+use crate::health::{Health, WatchdogConfig};
 use crate::meters::Meters;
 
 /// The threads that are checked.

@@ -9,7 +9,8 @@ use super::cache::Cache;
 use super::corrections::Corrections;
 use crate::actor::runtime::permits::Permits;
 use crate::actor::watch::occupancy::Occupancy;
-use crate::config::{Health, LiveConfig};
+use crate::config::LiveConfig;
+use crate::health::Health;
 use crate::meters::Meters;
 use crate::ports::TrackStore;
 
