@@ -198,6 +198,7 @@ fn start(broker: &Path, passwords: &Path, openssl: &Path) -> Result<(u16, u16, S
     let settings = format!(
         "per_listener_settings false\nlistener {port} 127.0.0.1\nallow_anonymous false\npassword_file {place}/passwords\n\
          persistence true\npersistence_location {place}/\nautosave_on_changes true\nautosave_interval 1\n\
+         max_queued_messages 0\n\
          listener {tls_port} 127.0.0.1\ncertfile {place}/cert.pem\nkeyfile {place}/key.pem\n"
     );
     let settings = nest.write("mosquitto.conf", &settings).map_err(text)?;
