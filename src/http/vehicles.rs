@@ -114,7 +114,7 @@ fn included(query: &mut Query, is_usual: bool, with: Shown) -> Shown {
         ("include" = Option<String>, Query, description = "live: with where each is now; takes a system user the scope positions:read"),
         ("asOf" = Option<Timestamp>, Query, description = "A past instant: where each was then and who drove it; a future one is refused, and so are the filters by where they are now; takes a system user the scopes positions:read or events:read"),
         ("updatedAfter" = Option<Timestamp>, Query, description = "Only what was changed after this; deletions are in /v1/changes"),
-        ("sort" = Option<String>, Query, description = "name, status, createdAt, updatedAt; - for descending"),
+        ("sort" = Option<String>, Query, description = "name, plate, status, createdAt, updatedAt; - for descending"),
         InOrganization,
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
     responses((status = 200, body = PageOf<VehicleOut>, description = "A page")))]
@@ -146,7 +146,7 @@ pub async fn list_vehicles(
         ("category" = Option<Vec<VehicleCategory>>, Query, description = "Only of these categories"),
         ("include" = Option<String>, Query, description = "live: with where each is now; takes a system user the scope positions:read"),
         ("updatedAfter" = Option<Timestamp>, Query, description = "Only what was changed after this; deletions are in /v1/changes"),
-        ("sort" = Option<String>, Query, description = "name, status, createdAt, updatedAt; - for descending"),
+        ("sort" = Option<String>, Query, description = "name, plate, status, createdAt, updatedAt; - for descending"),
         InOrganization,
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
     responses((status = 200, body = PageOf<VehicleOut>, description = "A page")))]

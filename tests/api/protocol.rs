@@ -147,7 +147,7 @@ fn unknown_and_broken_parameters_are_all_told() {
         said.problem(400, "invalidParameter");
         let said = app.get("/v1/vehicles?sort=-nmae", &org.viewer).await;
         let detail = said.problem(400, "unknownSortKey")["detail"].to_string();
-        assert!(detail.contains("name, createdAt, updatedAt, status"), "{detail}");
+        assert!(detail.contains("name, plate, createdAt, updatedAt, status"), "{detail}");
         let said = app.post("/v1/vehicles?x=1", &org.org_admin, json!({ "name": "a" })).await;
         said.problem(400, "unknownParameter");
         app

@@ -13328,7 +13328,7 @@ export interface operations {
                 readonly asOf?: components["schemas"]["Timestamp"];
                 /** @description Only what was changed after this; deletions are in /v1/changes */
                 readonly updatedAfter?: components["schemas"]["Timestamp"];
-                /** @description name, status, createdAt, updatedAt; - for descending */
+                /** @description name, plate, status, createdAt, updatedAt; - for descending */
                 readonly sort?: string;
                 /** @description Operators name the organization */
                 readonly organizationId?: components["schemas"]["OrganizationId"];
@@ -13479,7 +13479,7 @@ export interface operations {
                 readonly include?: "live" | "none";
                 /** @description Only what was changed after this; deletions are in /v1/changes */
                 readonly updatedAfter?: components["schemas"]["Timestamp"];
-                /** @description name, status, createdAt, updatedAt; - for descending */
+                /** @description name, plate, status, createdAt, updatedAt; - for descending */
                 readonly sort?: string;
                 /** @description Operators name the organization */
                 readonly organizationId?: components["schemas"]["OrganizationId"];

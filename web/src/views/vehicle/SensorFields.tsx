@@ -1,10 +1,10 @@
 // A vehicle's fuel sensor: what its number is, what that is in litres, and which numbers are none.
 
-import { useId, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
 import type { Sensor } from "../../api/schema";
 import { labelled, metric, shown } from "../../format";
-import { NumberField, Row, SelectField, useFormDraft } from "../../parts/form";
+import { Field, NumberField, Row, SelectField, useFormDraft } from "../../parts/form";
 import { strings } from "../../strings";
 
 const OF = "/fuel/sensor";
@@ -31,31 +31,22 @@ export function SensorFields() {
 /** Points as text: one a line, the sensor's number and what is in the tank then. */
 function CalibrationField() {
   const draft = useFormDraft();
-  const id = useId();
   const of = `${OF}/calibration`;
-  draft.shown.add(of);
   const points = (draft.at(of) ?? []) as Point[];
-  const wrong = draft.problemsAt(of);
   const [typed, setTyped] = useState("");
   // what was typed stays as it was typed, while it means the points there are, or nothing yet
   const read = parsed(typed);
   const text = read.wrongLine || JSON.stringify(read.points) === JSON.stringify(points) ? typed : written(points);
   const input = (element: HTMLTextAreaElement) => {
-    const read = parsed(element.value);
+    const { points, wrongLine } = parsed(element.value);
     setTyped(element.value);
-    element.setCustomValidity(read.wrongLine ? words.calibrationWrong(read.wrongLine) : "");
-    if (!read.wrongLine) draft.put(of, read.points);
+    element.setCustomValidity(wrongLine ? words.calibrationWrong(wrongLine) : "");
+    if (!wrongLine) draft.put(of, points);
   };
   return (
-    <div class="field">
-      <label for={id}>{labelled(words.calibration, "volume")}</label>
-      <textarea
-        id={id} rows={4} class="corners" spellcheck={false} value={text} onInput={(event) => input(event.currentTarget)}
-        aria-describedby={`${id}-hint${wrong.length > 0 ? ` ${id}-wrong` : ""}`} {...(wrong.length > 0 ? { "aria-invalid": true as const } : {})}
-      />
-      <p class="hint" id={`${id}-hint`}>{words.calibrationHint}</p>
-      {wrong.length > 0 && <p class="wrong" id={`${id}-wrong`}>{wrong.join("; ")}</p>}
-    </div>
+    <Field of={of} label={labelled(words.calibration, "volume")} hint={words.calibrationHint}>
+      {(bound) => <textarea {...bound} rows={4} class="corners" spellcheck={false} value={text} onInput={(event) => input(event.currentTarget)} />}
+    </Field>
   );
 }
 
