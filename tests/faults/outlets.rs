@@ -84,17 +84,16 @@ impl Outlets {
     }
 
     /// Waits until all are told of these records as they are stored, by id and revision, and checks in which order that came.
-    pub(crate) async fn told_all(&self, stored: &BTreeSet<(String, i64)>) {
+    pub(crate) async fn told_all(&self, stored: &BTreeMap<(String, i64), i64>) {
         let complete = || {
             for (whom, told) in self.told() {
                 let told: BTreeSet<(String, i64)> = told.iter().map(key).collect();
-                let missing: Vec<_> = stored.difference(&told).collect();
-                if !missing.is_empty() {
-                    let some = &missing[..missing.len().min(5)];
+                let missing = stored.iter().filter(|(key, _)| !told.contains(key));
+                let numbers: BTreeSet<i64> = missing.map(|(_, number)| *number).collect();
+                if let (Some(first), Some(last)) = (numbers.first(), numbers.last()) {
+                    let (many, of, end) = (numbers.len(), stored.len(), stored.values().max());
                     return Err(format!(
-                        "{whom}: {} of {} missing, such as {some:?}",
-                        missing.len(),
-                        stored.len()
+                        "{whom}: {many} of {of} missing, from {first} to {last}; the log ends at {end:?}"
                     ));
                 }
             }

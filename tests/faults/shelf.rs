@@ -1,6 +1,6 @@
 //! The contents of a store, read without going through the server.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use uuid::Uuid;
@@ -44,12 +44,12 @@ impl Shelf {
         eventually(DEADLINE, || self.number("select coalesce(max(sequence), 0) from records")).await
     }
 
-    /// The records of what happened at geofences, by id and revision.
-    pub(crate) async fn at_geofences(&self) -> BTreeSet<(String, i64)> {
-        let text = "select id, revision from records where kind in ('entry', 'exit', 'dwell')";
-        let read = || async { self.db.read().sql(text).all::<(Uuid, i64)>().await };
+    /// The numbers of the records of what happened at geofences, by id and revision.
+    pub(crate) async fn at_geofences(&self) -> BTreeMap<(String, i64), i64> {
+        let text = "select id, revision, sequence from records where kind in ('entry', 'exit', 'dwell')";
+        let read = || async { self.db.read().sql(text).all::<(Uuid, i64, i64)>().await };
         let records = eventually(DEADLINE, read).await;
-        records.into_iter().map(|(id, revision)| (id.to_string(), revision)).collect()
+        records.into_iter().map(|(id, revision, number)| ((id.to_string(), revision), number)).collect()
     }
 
     /// Brokers to which events are published: each from its first connection on.
