@@ -72,15 +72,16 @@ impl Outlets {
         (self.receiver.got.borrow().len(), broker)
     }
 
-    /// Waits until nothing more comes for a while.
-    async fn has_come_to_rest(&self) {
-        let (mut before, mut since) = (self.many(), Instant::now());
+    /// Waits until nothing more comes for a while; answers how much all were told by then.
+    async fn come_to_rest(&self) -> (usize, u64) {
+        let (mut many, mut since) = (self.many(), Instant::now());
         while since.elapsed() < AT_REST {
             sleep(LOOK_EVERY).await;
-            if self.many() != before {
-                (before, since) = (self.many(), Instant::now());
+            if self.many() != many {
+                (many, since) = (self.many(), Instant::now());
             }
         }
+        many
     }
 
     /// Waits until all are told of these records as they are stored, by id and revision, and checks in which order that came.
@@ -100,13 +101,13 @@ impl Outlets {
             Ok(())
         };
         // To read all that came takes long, and the receiver answers on this thread: a delivery that is not answered twice would
-        // come again only after minutes. As long as more comes, it is not stuck.
-        self.has_come_to_rest().await;
-        while let Err(missing) = complete() {
-            let before = self.many();
+        // come again only after minutes. As long as more comes than was there before it was read, it is not stuck: the broker's
+        // subscriber is a program of its own, which is told more meanwhile.
+        loop {
+            let before = self.come_to_rest().await;
+            let Err(missing) = complete() else { break };
             eventually(DEADLINE, async || if self.many() > before { Ok(()) } else { Err(missing.clone()) })
                 .await;
-            self.has_come_to_rest().await;
         }
         for (whom, told) in self.told() {
             let mut known: BTreeMap<(String, i64), &Value> = BTreeMap::new();
