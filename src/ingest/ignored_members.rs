@@ -97,31 +97,31 @@ impl AlreadyWarned {
 
 /// A member of an item that is not known.
 pub(super) fn unknown_member(name: &str) -> IgnoredMember {
-    let member: String = name.chars().take(TOLD_CHARS).collect();
-    let hint = match (nearest(&member, &MEMBERS), nearest(&member, &KNOWN_ATTRIBUTES)) {
-        (Some(known), _) => format!("did you mean {known}?"),
-        (None, Some(known)) => format!("did you mean {known} in attributes?"),
-        (None, None) => "what an item has beside its own members goes into attributes".to_owned(),
-    };
-    let detail = format!("{member} is not known and not stored: {hint}");
-    IgnoredMember { code: "unknownMember", member, detail }
+    unknown(name, |member| {
+        let hint = match (nearest(member, &MEMBERS), nearest(member, &KNOWN_ATTRIBUTES)) {
+            (Some(known), _) => format!("did you mean {known}?"),
+            (None, Some(known)) => format!("did you mean {known} in attributes?"),
+            (None, None) => "what an item has beside its own members goes into attributes".to_owned(),
+        };
+        format!("{member} is not known and not stored: {hint}")
+    })
 }
 
-/// The members of an object that are not known, of one that is read for its items.
+/// The members of an object that stand beside its items and are not known.
 pub(super) fn unknown_beside_items(object: &[u8], known: &[&str]) -> Vec<IgnoredMember> {
     let members: BTreeMap<String, IgnoredAny> = serde_json::from_slice(object).unwrap_or_default();
-    let unknown = members.into_keys().filter(|name| !known.contains(&&**name)).take(MOST_UNKNOWN);
-    unknown
-        .map(|name| {
-            let member: String = name.chars().take(TOLD_CHARS).collect();
-            let hint = match nearest(&member, &MEMBERS) {
-                Some(of_item) => format!("; did you mean {of_item} in each item?"),
-                None => String::new(),
-            };
-            let detail = format!("{member} is not known beside the items, and not stored{hint}");
-            IgnoredMember { code: "unknownMember", member, detail }
-        })
-        .collect()
+    let names = members.keys().filter(|name| !known.contains(&name.as_str())).take(MOST_UNKNOWN);
+    let beside = |member: &str| {
+        let meant = nearest(member, &MEMBERS);
+        let hint = meant.map(|of_item| format!("; did you mean {of_item} in each item?")).unwrap_or_default();
+        format!("{member} is not known beside the items, and not stored{hint}")
+    };
+    names.map(|name| unknown(name, beside)).collect()
+}
+
+fn unknown(name: &str, why: impl Fn(&str) -> String) -> IgnoredMember {
+    let member: String = name.chars().take(TOLD_CHARS).collect();
+    IgnoredMember { code: "unknownMember", detail: why(&member), member }
 }
 
 /// Reads the attributes of an item. What does not fit is left out, one by one.

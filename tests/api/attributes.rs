@@ -109,9 +109,9 @@ fn what_is_not_stored_is_told_once() {
         assert_eq!(told(&out["warnings"]), ["null unknownMember uniqueid", "null unknownMember vehicle"]);
         assert!(text(&out["warnings"][0]["detail"]).ends_with("did you mean uniqueId in each item?"));
         assert_eq!(out["stored"], 1);
-        let (mut sent, beside) = (item(3.0, Value::Null), "batch");
+        let mut sent = item(3.0, Value::Null);
         sent["seq"] = json!(3);
-        say(&mut socket, &json!({ "type": "positions", "items": [sent], beside: 1 })).await;
+        say(&mut socket, &json!({ "type": "positions", "items": [sent], "batch": 1 })).await;
         let ack = hear(&mut socket).await;
         assert_eq!(
             (told(&ack["warnings"]), &ack["stored"]),

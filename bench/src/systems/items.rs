@@ -102,6 +102,8 @@ fn push_item(text: &mut String, number: i64, fix: &Fix, begin_millis: i64, packi
 
 #[cfg(test)]
 mod tests {
+    use waypost::ingest::decode::{Heard, Positions, frame};
+
     use super::*;
 
     #[test]
@@ -117,11 +119,7 @@ mod tests {
         let (mask, payload) = bytes[head..].split_at(mask);
         let text: Vec<u8> = payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect();
         let text = String::from_utf8(text).unwrap();
-        use waypost::ingest::decode::Positions;
-        let heard = waypost::ingest::decode::frame(&text).unwrap();
-        let waypost::ingest::decode::Heard::Positions(Positions { items, .. }) = heard else {
-            panic!("positions")
-        };
+        let Heard::Positions(Positions { items, .. }) = frame(&text).unwrap() else { panic!("positions") };
         let second = items[1].as_ref().unwrap();
         assert_eq!((second.seq, second.reported.latitude), (Some(2), 45.123_456_7));
         assert_eq!(second.recorded_at.as_ref().unwrap().as_millis(), 1_700_000_003_000);
