@@ -1,14 +1,12 @@
 //! A tank's level over a period, thinned for a chart.
 
 use waypost_actors::fuel::Downsampler;
-use waypost_actors::model::Calibration;
 
 use super::error::OpError;
 use super::fuel_pages::{Pages, PeriodRequest};
 use super::scoped::Scoped;
 use crate::context::Context;
 use crate::domain::fuel_chart::{Chart, Mark};
-use crate::store::calibration;
 use crate::store::fuel_history::Level;
 
 /// The longest period of one chart, in days.
@@ -25,12 +23,12 @@ pub async fn fuel_chart(
     points: usize,
 ) -> Result<Chart, OpError> {
     let period = asked.check(context, by, MAX_DAYS).await?;
-    let mut tank_capacity_liters = None;
-    if let [vehicle] = period.vehicle_ids[..] {
-        let versions = calibration::versions(context.db.read(), &period.scope, vehicle).await?;
-        let sensor = Calibration::in_force_at(&versions, period.to).and_then(|known| known.sensor.as_ref());
-        tank_capacity_liters = sensor.map(|sensor| sensor.tank_capacity_liters);
-    }
+    let calibration = match period.vehicle_ids[..] {
+        [vehicle] => period.calibration_of(&context.db, vehicle).await?,
+        _ => None,
+    };
+    let sensor = calibration.and_then(|known| known.sensor);
+    let tank_capacity_liters = sensor.map(|sensor| sensor.tank_capacity_liters);
     let events = period.events(&context.db, period.from).await?;
     let edges = events.iter().flat_map(|event| [event.started_at, event.ended_at]);
     let mut sampler = Downsampler::new(period.from, period.to, points, GAP_SECONDS, edges);

@@ -1,14 +1,13 @@
 //! Fuel consumption of vehicles in a period.
 
 use waypost_actors::fuel::{Consumption, Measured, Meter, Tank};
-use waypost_actors::model::{Calibration, VehicleId};
+use waypost_actors::model::VehicleId;
 
 use super::error::OpError;
 use super::fuel_pages::{Pages, Period, PeriodRequest};
 use super::scoped::Scoped;
 use crate::context::Context;
 use crate::domain::fuel::{ConsumptionOfPeriod, FuelEntry};
-use crate::store::calibration;
 use crate::store::fuel_history::{self, Level};
 
 /// The longest period for one vehicle, in days.
@@ -39,9 +38,8 @@ pub async fn fuel_consumption(
 
 async fn of_vehicle(context: &Context, vehicle: VehicleId, period: Period) -> Result<Consumption, OpError> {
     let db = &context.db;
-    let versions = calibration::versions(db.read(), &period.scope, vehicle).await?;
-    let tank = Calibration::in_force_at(&versions, period.to)
-        .and_then(|known| known.sensor.as_ref().map(|sensor| Tank::of(sensor, known.version)));
+    let calibration = period.calibration_of(db, vehicle).await?;
+    let tank = calibration.and_then(|known| Some(Tank::of(known.sensor.as_ref()?, known.version)));
     let tank = tank.unwrap_or(UNKNOWN_TANK);
     let opening = fuel_history::newest_before(db, &period.scope, vehicle, period.from).await?;
     // A level read soon after an event counts as its plateau, so events just before the period are needed too.

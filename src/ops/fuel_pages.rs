@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 
 use waypost_actors::fuel::FuelEvent;
-use waypost_actors::model::{EventStatus, Timestamp, VehicleId};
+use waypost_actors::model::{Calibration, EventStatus, Timestamp, VehicleId};
 use waypost_actors::tracking::{RecordKind, RecordView};
 
 use super::error::OpError;
@@ -19,7 +19,7 @@ use crate::domain::field::FieldError;
 use crate::domain::paging::After;
 use crate::store::fuel_history::{Following, following};
 use crate::store::sql::Db;
-use crate::store::{record_history, vehicle};
+use crate::store::{calibration, record_history, vehicle};
 
 /// Refuels and drains that are read at once.
 const PAGE: i64 = 1_000;
@@ -93,6 +93,16 @@ impl PeriodRequest {
 }
 
 impl Period {
+    /// What is known of a vehicle's tank and sensor at the period's end.
+    pub(super) async fn calibration_of(
+        &self,
+        db: &Db,
+        vehicle: VehicleId,
+    ) -> Result<Option<Calibration>, OpError> {
+        let versions = calibration::versions(db.read(), &self.scope, vehicle).await?;
+        Ok(Calibration::in_force_at(&versions, self.to).cloned())
+    }
+
     /// Refuels and drains that ended at `from` or later and began before the period's end, in the order of time.
     pub(super) async fn events(&self, db: &Db, from: Timestamp) -> Result<Vec<FuelEvent>, OpError> {
         let filter = EventFilter {
