@@ -71,8 +71,13 @@ impl PrivatePostgres {
     /// # Panics
     /// This is not the server of [`postgres`], the only one with such a database to copy.
     pub async fn create_migrated_database(&self) -> String {
+        self.create_test_database(Some(TEMPLATE)).await
+    }
+
+    /// As [`Self::create_database`], with a name of its own, which it tells.
+    pub(crate) async fn create_test_database(&self, template: Option<&str>) -> String {
         let name = format!("test_{}", random_hex());
-        self.create_database(&name, Some(TEMPLATE)).await;
+        self.create_database(&name, template).await;
         name
     }
 

@@ -12,7 +12,6 @@ use waypost::store::sql::{Db, Engine};
 
 use crate::postgres::{TEMPLATE, postgres};
 use crate::report;
-use crate::service::random_hex;
 
 /// A migrated store that only one test uses. Removed when the test has passed.
 #[derive(Clone)]
@@ -88,8 +87,7 @@ impl Places {
             }
             Self::Databases(names) => {
                 let server = postgres().expect("run() has found PostgreSQL");
-                let name = format!("test_{}", random_hex());
-                server.create_database(&name, template).await;
+                let name = server.create_test_database(template).await;
                 let url = server.url(&name);
                 names.borrow_mut().push(name);
                 Location::Postgres(url)
