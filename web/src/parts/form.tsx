@@ -258,17 +258,14 @@ function valueOf(text: string, meant: (shown: number) => number): number | null 
 interface SelectProps extends FieldProps {
   /** Words by value; the value "" is null. */
   readonly options: Readonly<Record<string, string>>;
-  /** What a choice does, where it does more than to change the member. */
-  readonly put?: (value: string | null) => void;
 }
 
-export function SelectField({ options, put, ...field }: SelectProps) {
+export function SelectField({ options, ...field }: SelectProps) {
   const draft = useFormDraft();
-  const choose = put ?? ((value) => draft.put(field.of, value));
   return (
     <Field {...field}>
       {(bound) => (
-        <select {...bound} value={String(draft.at(field.of) ?? "")} onChange={(event) => choose(event.currentTarget.value || null)}>
+        <select {...bound} value={String(draft.at(field.of) ?? "")} onChange={(event) => draft.put(field.of, event.currentTarget.value || null)}>
           {Object.entries(options).map(([value, word]) => <option key={value} value={value}>{word}</option>)}
         </select>
       )}

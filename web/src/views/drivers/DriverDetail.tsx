@@ -14,6 +14,7 @@ import { scope } from "../../state/fleet";
 import { strings } from "../../strings";
 import { Assignments } from "./Assignments";
 import { DriverForm } from "./DriverForm";
+import { licenseWord } from "./license";
 
 const words = strings.manage.drivers;
 const Documents = lazy(async () => (await import("./Documents")).Documents);
@@ -76,7 +77,7 @@ function DriverFacts({ driver: { lock, license, licenseStatus, ...driver } }: { 
       [words.phone, driver.phone && <a href={`tel:${driver.phone}`}>{driver.phone}</a>],
       [words.email, driver.email && <a href={`mailto:${driver.email}`}>{driver.email}</a>],
       [words.dateOfBirth, driver.dateOfBirth && day(driver.dateOfBirth)],
-      [words.license, licenseStatus ? `${licenseStatus === "valid" && license && !license.expiresAt ? words.licenseUndated : words.licenseStatuses[licenseStatus]}${license ? ` · ${license.country} ${license.number}` : ""}` : words.notKept],
+      [words.license, licenseStatus ? `${licenseWord(licenseStatus, license)}${license ? ` · ${license.country} ${license.number}` : ""}` : words.notKept],
       [words.licenseCategories, license?.categories?.join(", ")],
       [words.licenseExpires, license && (license.expiresAt ? day(license.expiresAt) : words.licenseNoExpiry)],
       [words.cards, driver.cards?.join(", ")],

@@ -15,6 +15,7 @@ import { strings } from "../../strings";
 import { DriverDetail } from "./DriverDetail";
 import { DriverForm } from "./DriverForm";
 import { FindDriver } from "./FindDriver";
+import { licenseMark, licenseWord } from "./license";
 
 const words = strings.manage.drivers;
 
@@ -73,9 +74,7 @@ export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
   );
 }
 
-function LicenseMark({ driver }: { driver: Driver }) {
-  if (!driver.licenseStatus) return null;
-  if (driver.licenseStatus === "valid" && driver.license && !driver.license.expiresAt) return <span class="mark" data-mark="none">{words.licenseUndated}</span>;
-  const good = { valid: "good", expiring: "warn", expired: "bad", missing: "none" } as const;
-  return <span class="mark" data-mark={good[driver.licenseStatus]}>{words.licenseStatuses[driver.licenseStatus]}</span>;
+function LicenseMark({ driver: { licenseStatus, license } }: { driver: Driver }) {
+  if (!licenseStatus) return null;
+  return <span class="mark" data-mark={licenseMark(licenseStatus, license)}>{licenseWord(licenseStatus, license)}</span>;
 }

@@ -18,8 +18,9 @@ export function CornersField() {
   const id = useId();
   const shape = draft.at("/shape") as Polygon;
   const [typed, setTyped] = useState("");
-  // what was typed stays as it was typed, while it means the corners there are
-  const text = same(parsed(typed).shape, shape) ? typed : written(shape);
+  // what was typed stays as it was typed, while it means the corners there are, or nothing yet
+  const now = parsed(typed);
+  const text = now.wrongLine || same(now.shape, shape) ? typed : written(shape);
   const number = [shape.vertices, ...(shape.holes ?? [])].reduce((sum, ring) => sum + ring.length, 0);
   const input = (element: HTMLTextAreaElement) => {
     const read = parsed(element.value);

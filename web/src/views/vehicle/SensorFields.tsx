@@ -4,25 +4,26 @@ import { useState } from "preact/hooks";
 
 import type { Sensor } from "../../api/schema";
 import { labelled, metric, shown } from "../../format";
-import { Field, NumberField, Row, SelectField, useFormDraft } from "../../parts/form";
+import { type Draft, Field, NumberField, Row, SelectField, useFormDraft } from "../../parts/form";
 import { strings } from "../../strings";
 
 const OF = "/fuel/sensor";
+const CALIBRATION = `${OF}/calibration`;
 const words = strings.manage.sensor;
 
 type Point = NonNullable<Sensor["calibration"]>[number];
 
 export function SensorFields() {
   const draft = useFormDraft();
-  const sensor = draft.at(OF) as Sensor | null | undefined;
-  const readsTank = sensor && sensor.kind !== "cumulative";
-  // without a kind there is no sensor
-  const put = (kind: string | null) => draft.put(OF, kind && { ...sensor, kind });
+  const kind = draft.at(`${OF}/kind`) as Sensor["kind"] | null | undefined;
+  const readsTank = kind && kind !== "cumulative";
+  // what a counter must not have is shown while it has it
+  const hasCalibration = readsTank || (kind && pointsOf(draft).length > 0);
   return (
     <>
-      <SelectField of={`${OF}/kind`} label={words.kind} options={words.kinds} hint={words.hints[sensor?.kind ?? "none"]} put={put} />
-      {readsTank && <CalibrationField />}
-      {sensor && <Row><NumberField of={`${OF}/minValid`} label={words.minValid} /><NumberField of={`${OF}/maxValid`} label={words.maxValid} /></Row>}
+      <SelectField of={`${OF}/kind`} label={words.kind} options={words.kinds} hint={words.hints[kind ?? "none"]} />
+      {hasCalibration && <CalibrationField />}
+      {kind && <Row><NumberField of={`${OF}/minValid`} label={words.minValid} /><NumberField of={`${OF}/maxValid`} label={words.maxValid} /></Row>}
       {readsTank && <NumberField of={`${OF}/windowSeconds`} label={words.window} hint={words.windowHint} />}
     </>
   );
@@ -31,8 +32,7 @@ export function SensorFields() {
 /** Points as text: one a line, the sensor's number and what is in the tank then. */
 function CalibrationField() {
   const draft = useFormDraft();
-  const of = `${OF}/calibration`;
-  const points = (draft.at(of) ?? []) as Point[];
+  const points = pointsOf(draft);
   const [typed, setTyped] = useState("");
   // what was typed stays as it was typed, while it means the points there are, or nothing yet
   const read = parsed(typed);
@@ -41,14 +41,16 @@ function CalibrationField() {
     const { points, wrongLine } = parsed(element.value);
     setTyped(element.value);
     element.setCustomValidity(wrongLine ? words.calibrationWrong(wrongLine) : "");
-    if (!wrongLine) draft.put(of, points);
+    if (!wrongLine) draft.put(CALIBRATION, points);
   };
   return (
-    <Field of={of} label={labelled(words.calibration, "volume")} hint={words.calibrationHint}>
+    <Field of={CALIBRATION} label={labelled(words.calibration, "volume")} hint={words.calibrationHint}>
       {(bound) => <textarea {...bound} rows={4} class="corners" spellcheck={false} value={text} onInput={(event) => input(event.currentTarget)} />}
     </Field>
   );
 }
+
+const pointsOf = (draft: Draft) => (draft.at(CALIBRATION) ?? []) as Point[];
 
 const written = (points: readonly Point[]): string =>
   points.map(({ raw, liters }) => `${raw} ${Number(shown("volume", liters).toFixed(2))}`).join("\n");

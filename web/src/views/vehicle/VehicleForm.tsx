@@ -67,9 +67,11 @@ function initial(vehicle: VehicleOut | null): Members {
   return { name, category, status, plate, make, model, year, color, vin, fuel, tracking };
 }
 
-/** What the server takes: a plate without anything on it is none, and so is a tracker without an id. */
+/** What the server takes: a plate without anything on it is none, and so are a tracker without an id and a sensor of no kind. */
 function sent({ plate, tracker, ...members }: Members): Members {
   const said = { ...members };
+  const fuel = said["fuel"] as { sensor?: { kind: string | null } | null } | undefined;
+  if (fuel?.sensor && !fuel.sensor.kind) said["fuel"] = { ...fuel, sensor: null };
   if (plate !== undefined) said["plate"] = Object.values(plate ?? {}).some(Boolean) ? plate : null;
   if ((tracker as { uniqueId?: string } | undefined)?.uniqueId) said["tracker"] = tracker;
   return said;
