@@ -29,7 +29,7 @@ const QUEUE: usize = 400;
 /// Most from one client address: at 26 ms each they take some seconds.
 const QUEUE_OF_ONE: usize = 200;
 /// A password that has waited this long is given up, and its client is asked to retry.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Hashes and checks passwords. Client addresses take turns: a flood from one keeps the others waiting for one hash,
 /// not for the whole flood.
@@ -76,32 +76,37 @@ impl Hasher {
         }
     }
 
+    /// A place in the queue of a client's address, to take before anything else is waited for: the queue's bound then
+    /// holds for that, too.
+    pub fn queue(&self, address: &str) -> Result<QueueSlot<'_>, AuthError> {
+        QueueSlot::take(&self.waiting, address)
+    }
+
     /// Hashes a new password, for a client at an address.
     pub async fn hash(&self, address: &str, password: String) -> Result<String, AuthError> {
-        self.on_a_slot(address, move |memory| hash_now(&password, memory)).await
+        self.on_a_slot(self.queue(address)?, move |memory| hash_now(&password, memory)).await
     }
 
     /// Whether a password matches the hash; without a hash, takes as long and returns `false`.
     pub async fn fits(
         &self,
-        address: &str,
+        place: QueueSlot<'_>,
         password: String,
         hash: Option<String>,
     ) -> Result<bool, AuthError> {
         let known = hash.is_some();
         let hash = hash.unwrap_or_else(|| self.nobody.clone());
-        self.on_a_slot(address, move |memory| fits_now(&password, &hash, memory) && known).await
+        self.on_a_slot(place, move |memory| fits_now(&password, &hash, memory) && known).await
     }
 
     async fn on_a_slot<T: Send + 'static>(
         &self,
-        address: &str,
+        place: QueueSlot<'_>,
         work: impl FnOnce(&mut Memory) -> T + Send + 'static,
     ) -> Result<T, AuthError> {
-        let slot = QueueSlot::take(&self.waiting, address)?;
         let waited = timeout(PATIENCE, async {
             // Only one per address queues for the slots, so that addresses take turns.
-            let _turn = slot.turn.acquire().await;
+            let _turn = place.turn.acquire().await;
             Arc::clone(&self.slots).acquire_owned().await
         });
         let slot = waited.await.map_err(|_| AuthError::Busy)?.map_err(|_| AuthError::Busy)?;
@@ -134,7 +139,7 @@ struct Line {
 }
 
 /// A slot in the queue, given back when dropped.
-struct QueueSlot<'w> {
+pub struct QueueSlot<'w> {
     waiting: &'w Mutex<Waiting>,
     address: String,
     turn: Arc<Semaphore>,
@@ -226,10 +231,11 @@ mod tests {
     async fn a_password_fits_its_own_hash_only() {
         let hasher = Hasher::new();
         let hash = hasher.hash("here", "correct horse battery".into()).await.unwrap();
+        let place = || hasher.queue("here").unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
-        assert!(hasher.fits("here", "correct horse battery".into(), Some(hash.clone())).await.unwrap());
-        assert!(!hasher.fits("here", "correct horse batteri".into(), Some(hash)).await.unwrap());
-        assert!(!hasher.fits("here", "correct horse battery".into(), None).await.unwrap());
+        assert!(hasher.fits(place(), "correct horse battery".into(), Some(hash.clone())).await.unwrap());
+        assert!(!hasher.fits(place(), "correct horse batteri".into(), Some(hash)).await.unwrap());
+        assert!(!hasher.fits(place(), "correct horse battery".into(), None).await.unwrap());
     }
 
     #[test]
@@ -286,7 +292,8 @@ mod tests {
         let order = Mutex::new(Vec::new());
         let sign_in = async |address: &'static str| {
             // On a busy machine some of a flood wait too long.
-            if hasher.fits(address, "guess".into(), None).await.is_ok() {
+            let place = hasher.queue(address).unwrap();
+            if hasher.fits(place, "guess".into(), None).await.is_ok() {
                 order.lock().push(address);
             }
         };

@@ -22,6 +22,7 @@ use super::tracker::{TrackerCredential, TrackerRefused, find_hashed, find_in};
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::domain::organization::OrganizationStatus;
+use crate::locks::KeyedLock;
 use crate::sessions::Sessions;
 use crate::store::sql::{Db, SqlError, Tx};
 use crate::store::{api_key, organization};
@@ -43,6 +44,8 @@ pub struct Auth {
     pub(super) clock: Clock,
     pub(super) sessions: Sessions,
     pub(super) hasher: Hasher,
+    /// The accounts, each with a client's address, whose passwords are being checked.
+    pub(super) attempts: KeyedLock,
     master: MasterKey,
     /// Replaced as a whole when keys are rotated.
     access_tokens: RwLock<Arc<AccessTokens>>,
@@ -80,6 +83,7 @@ impl Auth {
             clock,
             sessions,
             hasher: Hasher::new(),
+            attempts: KeyedLock::default(),
             master,
             access_tokens: RwLock::new(Arc::new(access_tokens)),
             cursor_signer: CursorSigner::new(&keys),

@@ -1,6 +1,7 @@
 //! Signing in, staying signed in, signing out.
 
 use serde::Serialize;
+use tokio::time::timeout;
 use utoipa::ToSchema;
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
@@ -12,12 +13,14 @@ use super::entry::{Peer, session_entry};
 use super::error::AuthError;
 use super::holder::Holder;
 use super::link;
+use super::password::{PATIENCE, QueueSlot};
 use super::principal::Principal;
 use super::secret;
 use super::service::Auth;
 use crate::clock;
 use crate::domain::account::email_key;
 use crate::domain::audit::AuditAction;
+use crate::locks::KeyGuard;
 use crate::sessions::{End, Sessions};
 use crate::store::one_time_token::{self, Purpose};
 use crate::store::session::{self, Family, HolderId, NewRefreshToken};
@@ -105,7 +108,9 @@ impl Auth {
         password: String,
         peer: &Peer,
     ) -> Result<SignedIn, AuthError> {
-        let (key, now) = (kind.attempts_key(email), self.clock.now());
+        let key = kind.attempts_key(email);
+        let (place, _turn) = self.attempt_turn(&key, peer).await?;
+        let now = self.clock.now();
         let refused = self.count_attempt(&key, peer, now).await?;
         let holder = kind.find(&self.db, email).await?;
         if let Some(refused) = refused {
@@ -116,7 +121,7 @@ impl Auth {
             return Err(AuthError::TooManyAttempts(refused.wait_seconds));
         }
         let hash = holder.as_ref().and_then(Holder::password_hash);
-        let fits = self.hasher.fits(&peer.address, password, hash).await?;
+        let fits = self.hasher.fits(place, password, hash).await?;
         let Some(holder) = holder.as_ref().filter(|_| fits) else {
             tracing::info!(client = peer.address, "sign-in failed");
             self.note(AuditAction::SignInFailed, holder.as_ref(), peer, now).await?;
@@ -139,14 +144,15 @@ impl Auth {
 
     /// Whether a signed-in user knows their password; wrong guesses count as failed sign-ins.
     pub async fn proves(&self, account: Uuid, password: String, peer: &Peer) -> Result<bool, AuthError> {
-        let now = self.clock.now();
         let holder = Holder::find(self.db.read(), HolderId::Account(account)).await?;
         let holder = holder.ok_or(AuthError::Unauthenticated)?;
         let key = SignInKind::Account.attempts_key(holder.email());
+        let (place, _turn) = self.attempt_turn(&key, peer).await?;
+        let now = self.clock.now();
         if let Some(refused) = self.count_attempt(&key, peer, now).await? {
             return Err(AuthError::TooManyAttempts(refused.wait_seconds));
         }
-        let fits = self.hasher.fits(&peer.address, password, holder.password_hash()).await?;
+        let fits = self.hasher.fits(place, password, holder.password_hash()).await?;
         if fits {
             let mut tx = self.db.begin().await?;
             sign_in_attempt::succeeded(&mut tx, &key, &peer.address, now.into()).await?;
@@ -155,6 +161,16 @@ impl Auth {
             self.note(AuditAction::SignInFailed, Some(&holder), peer, now).await?;
         }
         Ok(fits)
+    }
+
+    /// Waits until no other attempt at this account from this address is being judged. Until a password fits, its
+    /// attempt counts as a failure, so right ones at the same moment would refuse each other.
+    async fn attempt_turn(&self, key: &str, peer: &Peer) -> Result<(QueueSlot<'_>, KeyGuard), AuthError> {
+        let place = self.hasher.queue(&peer.address)?;
+        let hash = secret::hash(&format!("{key} {}", peer.address));
+        let attempt = Uuid::from_slice(&hash[..16]).expect("16 bytes are an id");
+        let turn = timeout(PATIENCE, self.attempts.lock(attempt)).await.map_err(|_| AuthError::Busy)?;
+        Ok((place, turn))
     }
 
     /// Counts an attempt. Failures from one address make that address wait, for that account alone. Very many

@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::io::ErrorKind;
+use std::os::fd::AsFd;
 use std::pin::pin;
 
 use futures_util::FutureExt;
@@ -48,6 +49,18 @@ fn beyond_what_the_process_may_have_who_keeps_it_waiting_makes_room() {
         drop((first, all));
         held.clear();
         assert!(connected(&connections, &listener).await.0.is_some());
+    });
+}
+
+#[test]
+fn what_is_sent_in_pieces_waits_for_no_acknowledgement_of_the_piece_before() {
+    actix_rt::System::new().block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let accepted = listener.accept().await.unwrap().0;
+        let same = std::net::TcpStream::from(accepted.as_fd().try_clone_to_owned().unwrap());
+        let _admitted = Connections::new(None).admit(accepted).unwrap();
+        assert!(same.nodelay().unwrap());
     });
 }
 

@@ -1,5 +1,6 @@
 //! Failed sign-ins: who has to wait, who never has to, and what the audit remembers of it.
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use waypost::config::Secret;
 use waypost::domain::account::Role;
@@ -13,15 +14,20 @@ async fn login_from(app: &App, address: &str, password: &str) -> Said {
     app.send("POST", "/v1/auth/login", &headers, body).await
 }
 
+/// With an account of [`ROOT`], and clients of any address.
+async fn behind_a_proxy() -> App {
+    App::start_with(|settings| {
+        settings.admin_email = Some(ROOT.into());
+        settings.admin_password = Some(Secret::new(PASSWORD.into()));
+        settings.client_address_header = Some("X-Forwarded-For".into());
+    })
+    .await
+}
+
 #[test]
 fn others_failures_keep_nobody_out() {
     actix_rt::System::new().block_on(async {
-        let app = App::start_with(|settings| {
-            settings.admin_email = Some(ROOT.into());
-            settings.admin_password = Some(Secret::new(PASSWORD.into()));
-            settings.client_address_header = Some("X-Forwarded-For".into());
-        })
-        .await;
+        let app = behind_a_proxy().await;
         let (owner, stranger) = ("192.0.2.1", "198.51.100.1");
         login_from(&app, owner, PASSWORD).await.ok(200);
         for _ in 0..5 {
@@ -41,6 +47,19 @@ fn others_failures_keep_nobody_out() {
         login_from(&app, owner, PASSWORD).await.ok(200);
         app.pass(901);
         login_from(&app, "203.0.113.1", PASSWORD).await.ok(200);
+        app.stop().await;
+    });
+}
+
+#[test]
+fn many_that_sign_in_at_the_same_moment_do_not_refuse_each_other() {
+    actix_rt::System::new().block_on(async {
+        let app = behind_a_proxy().await;
+        let said = join_all((0..20).map(|_| login_from(&app, "192.0.2.1", PASSWORD))).await;
+        assert!(said.iter().all(|said| said.status == 200), "{said:?}");
+        let wrong = join_all((0..12).map(|_| login_from(&app, "192.0.2.1", "wrong"))).await;
+        let of = |status: u16| wrong.iter().filter(|said| said.status == status).count();
+        assert_eq!((of(401), of(429)), (5, 7), "{wrong:?}");
         app.stop().await;
     });
 }

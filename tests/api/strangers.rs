@@ -17,7 +17,7 @@ use waypost_test_support::{Launch, Program, eventually};
 
 use crate::bare::{Answer, DEADLINE, exchange, post, request};
 use crate::harness::{App, PASSWORD, ROOT, circle, on_each_engine, organization, text, with_app};
-use crate::sockets::{hear, say};
+use crate::sockets::{hear, opened, say};
 
 /// What all of it together may add to the memory of a debug build; without bounds it would be gigabytes.
 const MORE_MEMORY: u64 = 96 << 20;
@@ -341,6 +341,13 @@ fn a_control_character_costs_the_item_that_has_it() {
         let said = app.post("/v1/positions", &token, body).await.ok(200);
         assert_eq!((&said["accepted"], &said["rejected"][0]["seq"]), (&json!(1), &json!(1)), "{said}");
         assert_eq!(said["rejected"][0]["code"], "unknownTracker", "{said}");
+        let mut socket = opened(&app, "/v1/ws/tracker", &token).await.unwrap();
+        let items = [item(3, "\u{0}"), item(4, "imei-1"), item(5, "imei-1\u{1}")];
+        say(&mut socket, &json!({ "type": "positions", "items": items })).await;
+        let ack = hear(&mut socket).await;
+        let refused: Vec<_> = ack["rejected"].as_array().unwrap().iter().map(|one| &one["code"]).collect();
+        assert_eq!((&ack["type"], &ack["stored"]), (&json!("ack"), &json!(1)), "{ack}");
+        assert_eq!(refused, ["unknownTracker"; 2]);
         let login = json!({ "email": "a\u{0}@b.c", "password": PASSWORD });
         for path in ["/v1/auth/login", "/v1/system-users/login"] {
             let refused = app.post(path, "", login.clone()).await;

@@ -8,6 +8,7 @@ mod away;
 mod bad_input;
 mod clock;
 mod connections;
+mod descriptors;
 mod devices;
 mod doctor;
 mod events;

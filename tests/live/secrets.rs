@@ -10,11 +10,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use waypost::clock::Clock;
+use waypost::store::open::Location;
 use waypost_client::socket;
 use waypost_client::{Http, Method};
 use waypost_test_support::{
-    Launch, Mosquitto, PASSWORD, Program, ROOT, TestStore, eventually, for_each_engine, looks_secret,
-    port_for_restarts, scratch, secrets_of, stored_positions, text,
+    Engine, Launch, Mosquitto, PASSWORD, Program, ROOT, TestStore, eventually, for_each_engine, looks_secret,
+    port_for_restarts, run, scratch, secrets_of, stored_positions, text,
 };
 
 use crate::devices::stand_in::{greeting, teltonika};
@@ -209,8 +210,8 @@ async fn no_credential_is_in_any_line_of_the_log(store: TestStore) {
     let mut launch = launch(&store);
     // Letters are written there, whatever the store.
     let data = match &store.options.location {
-        waypost::store::open::Location::Embedded(directory) => directory.clone(),
-        waypost::store::open::Location::Postgres(_) => scratch("letters"),
+        Location::Embedded(directory) => directory.clone(),
+        Location::Postgres(_) => scratch("letters"),
     };
     launch.settings.push(("WAYPOST_DATA_DIR".to_owned(), data.display().to_string()));
     launch.settings.push(("WAYPOST_LOG".to_owned(), "trace".to_owned()));
@@ -271,5 +272,24 @@ async fn no_credential_is_in_any_line_of_the_log(store: TestStore) {
     server.stop().await;
     let log = server.log();
     assert!(log.contains("TRACE") && log.contains("/in/{token}"), "nothing is traced");
+    let requests: Vec<&str> =
+        log.lines().filter(|line| line.contains(" method=") && line.contains(" status=")).collect();
+    let by_address = |line: &&str| line.contains("client=\"127.0.0.1\"");
+    assert!(!requests.is_empty() && requests.iter().all(by_address), "{requests:#?}");
     client.finds_none_in(&log);
+}
+
+#[test]
+fn a_database_that_is_spoken_to_in_clear_over_a_network_is_told() {
+    run(Engine::Postgres, async |store| {
+        let mut launch = launch(&store);
+        // Both are this machine; only by the first can it be known.
+        for (host, is_told) in [("127.0.0.1", false), ("0.0.0.0", true)] {
+            let Location::Postgres(url) = &store.options.location else { panic!("it is on PostgreSQL") };
+            launch.location = Location::Postgres(url.replace("@127.0.0.1:", &format!("@{host}:")));
+            let mut server = Program::start(&launch).await;
+            server.stop().await;
+            assert_eq!(server.log().contains("spoken to in clear over a network"), is_told, "{host}");
+        }
+    });
 }

@@ -50,6 +50,8 @@ test("a day is replayed, with its stops and fences, and saved as GPX", async () 
   await page.locator("[data-replay=ready]").waitFor();
   console.log(`${fixes.length} fixes open in ${((performance.now() - began) / 1000).toFixed(1)} s`);
   assert.equal(await page.locator("[data-replay=ready]").getAttribute("data-fixes"), String(fixes.length));
+  await page.locator("[data-map=ready]").waitFor();
+  assert.equal(await page.getByText("Loading the map").count(), 0);
 
   const { data } = await fleet.admin.get(`/v1/geofence-events?vehicleId=${bus.id}&sort=occurredAt`);
   assert.deepEqual(data.map(({ type }) => type), ["entry", "exit", "entry", "exit"]);

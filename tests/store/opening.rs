@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use futures_util::future::{join_all, try_join_all};
 use waypost::store::open::{Location, OpenError, Options, open, open_and_migrate};
-use waypost::store::sql::is_unavailable;
+use waypost::store::probe::Probe;
+use waypost::store::sql::{Durability, is_unavailable};
 use waypost_test_support::{Engine, TestStore, for_each_engine, postgres, run};
 
 for_each_engine!(
@@ -16,6 +17,7 @@ for_each_engine!(
     what_was_committed_is_there_after_reopening,
     a_store_that_is_not_there_is_an_error,
     a_list_that_does_not_end_is_given_up,
+    a_store_that_was_put_back_is_told_from_one_that_was_taken_over,
 );
 
 async fn eight_simultaneous_first_starts_succeed(store: TestStore) {
@@ -50,6 +52,17 @@ async fn what_was_committed_is_there_after_reopening(store: TestStore) {
     let epoch: i64 = again.read().sql("select epoch from writer").scalar().await.expect("read");
     again.close().await;
     assert_eq!(epoch, 41);
+}
+
+async fn a_store_that_was_put_back_is_told_from_one_that_was_taken_over(store: TestStore) {
+    for (epoch, why) in [(6, "put back to an earlier state"), (8, "another server has taken over")] {
+        let mut probe = Probe::new(&store.options, &store.db, Some(7), Durability::default()).expect("made");
+        store.db.write().sql("update writer set epoch = 7").run().await.expect("written");
+        probe.look(true).await.expect("it is this server's");
+        store.db.write().sql("update writer set epoch = $1").bind(epoch).run().await.expect("written");
+        let told = probe.look(false).await.expect_err("it is not").to_string();
+        assert!(told.contains(why), "{told}");
+    }
 }
 
 async fn a_list_that_does_not_end_is_given_up(store: TestStore) {
