@@ -25,6 +25,20 @@ fn who_jumped_may_have_been_anywhere_and_who_did_not_was_no_farther_than_it_can_
 }
 
 #[test]
+fn who_was_close_by_may_have_been_there() {
+    // 560 m from the fence's edge: within what it can have gone.
+    let mut close = Script::new(Rules::EXACT);
+    close.drive(&[(0.0, 15.0), (1.0, 15.1), (2.0, 15.2), (3.0, 15.3)]);
+    assert!(may_have_met(&close, 0.5));
+    // Of its last way it is known where it led.
+    for (track, through) in [([(0.0, -5.0), (100.0, 15.0)], true), ([(0.0, 15.0), (100.0, 25.0)], false)] {
+        let mut script = Script::new(Rules::EXACT);
+        script.drive(&track);
+        assert_eq!(may_have_met(&script, 50.0), through, "{track:?}");
+    }
+}
+
+#[test]
 fn an_hour_is_traced() {
     assert!(!VehicleState::is_beyond_trace(at(3_600.0), at(0.0)));
     assert!(VehicleState::is_beyond_trace(at(3_600.001), at(0.0)));
