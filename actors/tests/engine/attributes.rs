@@ -7,7 +7,7 @@ use waypost_actors::tracking::{Freshness, apply_with};
 use crate::script::{Script, at};
 
 fn said(json: &str) -> Attributes {
-    Attributes::from_json(json).unwrap()
+    Attributes::from_json(json).expect("attributes")
 }
 
 /// Reports a fix so many thousandths of a degree east, and returns what becomes of its rows and duplicates.

@@ -23,7 +23,7 @@ fn fences(of: &[(u128, f64)]) -> Script {
 /// The events of the last way, each with its fence.
 fn last_way(script: &mut Script, track: &[(f64, f64)]) -> Vec<String> {
     let word = |event: &Event| format!("{} {}", event.kind.as_str(), event.geofence_id.0.as_u128());
-    let (last, before) = track.split_last().unwrap();
+    let (last, before) = track.split_last().expect("a way");
     script.drive(before);
     let known = script.geofence_events().len();
     script.drive(&[*last]);

@@ -249,7 +249,7 @@ fn a_cell_knows_of_all_its_readings() {
     };
     // 60 l within 20 seconds, as fast as two nozzles can, and a sensor of which each fourth reading is stuck.
     let pour = |number: u32| (f64::from(number.clamp(240, 244)) - 240.0) * 15.0;
-    let level = |number: u32| 100.0 + if number % 4 == 0 { 0.0 } else { pour(number) };
+    let level = |number: u32| 100.0 + if number.is_multiple_of(4) { 0.0 } else { pour(number) };
     let mut readings: Vec<Reading> = (0..1_200).map(|number| reading(number, level(number))).collect();
     let found = detect(&readings, &TANK);
     assert_eq!((kinds(&found), found[0].motion), (vec![FuelEventKind::Refuel], FuelMotion::Stopped));

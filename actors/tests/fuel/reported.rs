@@ -133,7 +133,7 @@ fn refuelled() -> (Vec<FuelEvent>, Vec<FuelEvent>) {
         let fix = fix(f64::from(minute) * 60.0, Some(FuelReading::Liters(level(minute))));
         Fix { speed_kmh: Some(0.0), ignition: Some(false), ..fix }
     };
-    let (mut gauge, _) = Gauge::begin(&read(0), &versions, vehicle()).unwrap();
+    let (mut gauge, _) = Gauge::begin(&read(0), &versions, vehicle()).expect("it reports fuel");
     let (mut provisional, mut certain) = (Vec::new(), Vec::new());
     for minute in 1..60 {
         let gauged = gauge.take(&read(minute), Some(0.0), &versions, vehicle());
