@@ -117,6 +117,8 @@ fn a_day_in_order_is_found_as_it_was() {
         assert_eq!(record.event.kind, truth.kind);
         assert!((record.event.volume_liters - truth.liters).abs() / truth.liters < 0.05, "{record:?}");
         assert!(record.event.started_at.seconds_since(truth.from).abs() <= 120.0, "{record:?}");
+        assert!(record.event.ended_at.seconds_since(truth.to).abs() <= 120.0, "{record:?}");
+        assert!(record.event.place.is_some(), "{record:?}");
         assert_eq!((record.revision, record.origin), (1, Origin::Live));
     }
     let fences: Vec<usize> = told.iter().map(|record| record.geofence_ids.len()).collect();

@@ -2,9 +2,10 @@
 
 use uuid::Uuid;
 use waypost_actors::fuel::{FuelEventKind, FuelMotion};
-use waypost_actors::model::{Connection, EventStatus, GeofenceId, Rules, VehicleId};
+use waypost_actors::model::{Connection, EventStatus, GeofenceId, Origin, Rules, VehicleId};
 use waypost_actors::tracking::{
     AlertDetail, AlertRule, ConnectionChange, Detail, FuelDetail, OverspeedDetail, Record,
+    silent_while_moving,
 };
 
 use crate::script::{Script, at};
@@ -102,6 +103,15 @@ fn an_alert_is_about_all_of_its_vehicles() {
     let alert = of(Detail::Alert(Box::new(detail)));
     assert_eq!([own, other, third].map(|id| alert.is_of(|of| of == id)), [true, true, false]);
     assert_eq!([own, other].map(|id| entry().is_of(|of| of == id)), [true, false]);
+}
+
+#[test]
+fn the_alert_of_a_silence_is_a_record_of_its_own() {
+    let change = Record { sequence: 7, revision: 2, origin: Origin::Recompute, ..silence() };
+    let alerts = silent_while_moving(std::slice::from_ref(&change), &[]);
+    let [alert] = &alerts[..] else { panic!("{alerts:?}") };
+    assert_ne!(alert.id, change.id);
+    assert_eq!((alert.sequence, alert.revision, alert.origin), (0, 1, Origin::Live));
 }
 
 #[test]
