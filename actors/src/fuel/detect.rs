@@ -70,18 +70,13 @@ fn judge(state: &mut FuelState, tank: &Tank, certain: &mut Vec<Candidate>) {
         let found = ended.and_then(|run| candidate(&windows, &run, state.wander, tank));
         if change != 0.0 {
             let run = goes_on.unwrap_or(Run { first: edge, last: edge, change });
-            state.run = Some(longer(run, edge, change));
+            state.run = Some(Run { last: edge, ..run });
         }
         state.next += 1;
         if let Some(found) = found {
             hold_or_merge(&mut state.held, found, certain);
         }
     }
-}
-
-fn longer(run: Run, edge: usize, change: f64) -> Run {
-    let most = if change.abs() > run.change.abs() { change } else { run.change };
-    Run { last: edge, change: most, ..run }
 }
 
 /// Handles a change after the one that is held: it may be the rest of it, its return, or another change.

@@ -240,4 +240,29 @@ mod tests {
             assert_eq!(shown.filter_map(|point| point.liters).fold(0.0, f64::max), most, "{bucket}");
         }
     }
+
+    #[test]
+    fn many_edges_leave_half_of_the_points_to_the_rest() {
+        let series = (0..10_000).map(|step| (step * 10, f64::from(step % 7)));
+        let edges: Vec<Timestamp> = (1..=200).map(|event| at(event * 490)).collect();
+        let points = sampled(series, 50, &edges);
+        assert!(edges.iter().all(|edge| points.iter().any(|point| point.at == *edge)));
+        let others = points.iter().filter(|point| !edges.contains(&point.at)).count();
+        assert!((12..=25).contains(&others), "{others}");
+    }
+
+    #[test]
+    fn a_point_at_the_end_is_in_the_last_bucket() {
+        let series = (0..=10_000).map(|step| (step * 10, 5.0));
+        assert_eq!(sampled(series, 50, &[]).last().map(|point| point.at), Some(at(100_000)));
+    }
+
+    #[test]
+    fn a_gap_among_the_first_points_breaks_the_line_if_it_is_wider_than_a_bucket() {
+        for (gap, breaks) in [(1_000, 0), (30_000, 1)] {
+            let series = (0..6_000).map(|step| (if step < 10 { step * 10 } else { step * 10 + gap }, 5.0));
+            let points = sampled(series, 50, &[]);
+            assert_eq!(points.iter().filter(|point| point.liters.is_none()).count(), breaks, "{gap}");
+        }
+    }
 }

@@ -35,7 +35,7 @@ pub(super) fn least_change(tank: &Tank) -> f64 {
 pub(super) struct Run {
     pub(super) first: usize,
     pub(super) last: usize,
-    /// The most it changed by, in litres.
+    /// By how much it changed across the first edge, in litres. Its sign is that of the whole run.
     pub(super) change: f64,
 }
 

@@ -23,13 +23,6 @@ pub struct GeoBox {
 }
 
 impl GeoBox {
-    /// Whether the box, its rim included, holds the place as written: 180 is not -180 here.
-    #[must_use]
-    pub fn holds(&self, place: Place) -> bool {
-        (self.west..=self.east).contains(&place.longitude)
-            && (self.south..=self.north).contains(&place.latitude)
-    }
-
     /// Whether the boxes, their rims included, have a point in common.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
@@ -152,6 +145,7 @@ pub(super) fn stretch_west(stretches: &[(f64, f64)]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::place::geodesic_meters;
     use super::*;
 
     #[test]
@@ -203,8 +197,39 @@ mod tests {
         );
     }
 
+    /// The index takes whole cells for inside by this bound; a loose one would leave too many to the fences' edges.
+    #[test]
+    fn no_place_of_a_box_is_farther_from_its_middle_than_its_reach_and_hardly_nearer() {
+        for (west, south, east, north) in [
+            (10.0, 48.0, 10.1, 48.2),
+            (10.0, -48.2, 10.3, -48.0),
+            (10.0, 70.0, 14.0, 71.0),
+            (-20.0, -0.1, -19.8, 0.3),
+            (5.0, 0.0, 6.0, 0.5),
+        ] {
+            let area = GeoBox { west, south, east, north };
+            let reach = area.reach_meters();
+            let corners = [(west, south), (west, north), (east, south), (east, north)];
+            let meters = |(x, y): (f64, f64)| geodesic_meters(area.middle(), Place::new(y, x));
+            let farthest = corners.map(meters).into_iter().fold(0.0, f64::max);
+            assert!(farthest <= reach && reach <= farthest * 1.02, "{area:?}: {farthest} {reach}");
+        }
+        let place = GeoBox { west: 10.0, south: 48.0, east: 10.0, north: 48.0 };
+        assert!(place.reach_meters() > 0.0, "rounding counts");
+    }
+
+    #[test]
+    fn what_lies_beyond_the_pole_is_cut_off() {
+        let cell = GeoBox { west: 0.0, south: 89.0, east: 1.0, north: 91.0 };
+        assert_eq!(cell.south_of_the_pole(), GeoBox { north: 90.0, ..cell });
+        let beyond = GeoBox { south: 90.5, ..cell };
+        assert_eq!(beyond.south_of_the_pole(), GeoBox { south: 90.0, north: 90.0, ..cell });
+    }
+
     #[test]
     fn a_way_across_the_antimeridian_is_searched_on_both_sides() {
+        let (plain, none) = GeoBox::of_way(Place::new(1.0, 12.0), Place::new(2.0, 11.0));
+        assert_eq!((plain, none), (GeoBox { west: 11.0, south: 1.0, east: 12.0, north: 2.0 }, None));
         let (a, b) = GeoBox::of_way(Place::new(1.0, 179.0), Place::new(2.0, -178.0));
         assert_eq!((a.west, a.east), (179.0, 180.0));
         assert_eq!(b.map(|b| (b.west, b.east)), Some((-180.0, -178.0)));

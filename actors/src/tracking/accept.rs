@@ -162,4 +162,16 @@ mod tests {
         let edge = accept(&at(-90.0, 180.0), NOW, NOW, None).unwrap();
         assert_eq!(edge.place, Place::new(-90.0, 180.0));
     }
+
+    #[test]
+    fn what_is_at_a_bound_is_accepted() {
+        assert!(accept(&at(1.0, 1.0), NOW, NOW, Some(NOW)).is_ok());
+        let north = Reported { heading_degrees: Some(360.0), ..at(1.0, 1.0) };
+        assert_eq!(accept(&north, NOW, NOW, None).unwrap().heading_degrees, Some(360.0));
+        // One zero: otherwise two reports of one place would be two fixes.
+        for reported in [at(-0.0, 10.0), at(10.0, -0.0)] {
+            let place = accept(&reported, NOW, NOW, None).unwrap().place;
+            assert!(place.latitude.is_sign_positive() && place.longitude.is_sign_positive(), "{reported:?}");
+        }
+    }
 }

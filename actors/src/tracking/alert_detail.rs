@@ -79,3 +79,15 @@ impl AlertDetail {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_the_servers_clock_is_not_of_the_timeline() {
+        use AlertRule::{Drain, Dwell, LicenseExpired, Overspeed, SilentWhileMoving};
+        assert!([Drain, Overspeed, Dwell].into_iter().all(AlertRule::is_of_timeline));
+        assert!(![SilentWhileMoving, LicenseExpired].into_iter().any(AlertRule::is_of_timeline));
+    }
+}

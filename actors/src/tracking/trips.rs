@@ -124,12 +124,9 @@ fn take_back(journey: &mut Journey) {
 }
 
 impl Step<'_> {
-    /// The first fix of a vehicle, or the first one after nothing was known for long: it stands there, or moves off.
+    /// The first fix of a vehicle, or the first one after nothing was known for long: a stop, until it is seen to move off.
     fn begin(&self) -> Journey {
-        let here = Stretch::from(self.fix);
-        let sets_off = || Box::new(Departure { stretch: here, is_far: false });
-        let departure = self.standstill.is_none().then(sets_off);
-        Journey { departure, ..Journey::new(TripKind::Stop, here, None) }
+        Journey::new(TripKind::Stop, Stretch::from(self.fix), None)
     }
 
     /// The vehicle moves off, or has done so and may come back.

@@ -43,7 +43,10 @@ fn told(life: &Life) -> Vec<Told> {
 
 /// A fence around 0.005° east, with a limit on stays; the vehicle has one on speed.
 fn life(keeps: usize) -> Life {
-    let rules = Rules { dwell_after_seconds: Some(DWELL), ..Rules::EXACT };
+    life_by(Rules { dwell_after_seconds: Some(DWELL), ..Rules::EXACT }, keeps)
+}
+
+fn life_by(rules: Rules, keeps: usize) -> Life {
     let fence = Fence {
         id: GeofenceId(Uuid::from_u128(3)),
         organization_id: OrganizationId(Uuid::from_u128(1)),
@@ -76,6 +79,7 @@ fn a_stay_that_is_too_long_is_one_until_it_ends() {
     let dwell = geofence_events(life.ledger.active().values());
     let dwell = dwell.iter().find(|event| event.kind == EventKind::Dwell).expect("told");
     assert_eq!((alert.cause_id, alert.geofence_name.as_deref()), (dwell.id.0, Some("F")));
+    assert_eq!((alert.geofence_id, alert.location), (Some(dwell.geofence_id), Some(dwell.location)));
     assert_eq!((alert.started_at, alert.revision), (dwell.occurred_at, 1));
     report(&mut life, &[fix(100.0, 20.0, true), fix(120.0, 20.0, false)]);
     let [(AlertRule::Dwell, again, Some(until))] = told(&life)[..] else { panic!("{:?}", told(&life)) };
@@ -98,9 +102,20 @@ fn speeding_is_one_after_a_minute() {
     assert_eq!(told(&life), [(AlertRule::Overspeed, 0.0, Some(80.0))]);
     let [alert] = &alerts(life.ledger.active().values())[..] else { panic!() };
     assert_eq!((alert.limit_kmh, alert.max_speed_kmh), (Some(OWN_KMH), Some(120.0)));
+    assert_eq!((alert.geofence_id, alert.geofence_name.as_deref()), (None, None));
     // It was slow in between.
     report(&mut life, &[fix(31.0, 20.0, false)]);
     assert_eq!(told(&life), []);
+}
+
+#[test]
+fn speeding_in_a_fence_with_a_limit_says_which() {
+    let mut life = life_by(Rules { speed_limit_kmh: Some(50.0), ..Rules::EXACT }, 4);
+    report(&mut life, &[fix(0.0, 60.0, true), fix(30.0, 60.0, true), fix(60.0, 60.0, true)]);
+    let alerts = alerts(life.ledger.active().values());
+    let alert = alerts.iter().find(|alert| alert.rule == AlertRule::Overspeed).expect("told");
+    let whose = (alert.limit_kmh, alert.geofence_id, alert.geofence_name.as_deref());
+    assert_eq!(whose, (Some(50.0), Some(GeofenceId(Uuid::from_u128(3))), Some("F")));
 }
 
 /// What the active records of another kind and the fixes say that there must be.

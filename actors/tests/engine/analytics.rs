@@ -73,6 +73,49 @@ fn two_rests_with_a_drive_between_are_two_stops() {
 }
 
 #[test]
+fn a_rest_of_exactly_two_minutes_that_goes_on_is_one_stop() {
+    let mut script = Script::new(Rules::EXACT);
+    for seconds in [0.0, 120.0, 130.0, 140.0] {
+        report(&mut script, seconds, 1.0, 0.0);
+    }
+    report(&mut script, 160.0, 13.0, 90.0);
+    assert_eq!(exits(&script)[0].stops, 1);
+}
+
+#[test]
+fn what_a_vehicle_did_in_a_gap_is_neither_its_highest_speed_nor_over_a_limit() {
+    let mut script =
+        Script::new(Rules { max_gap_seconds: 20.0, speed_limit_kmh: Some(50.0), ..Rules::EXACT });
+    // 20 km/h; 152 km/h over a gap of 21 s; 20 km/h; out at 14 km/h.
+    script.drive(&[(0.0, 0.5), (10.0, 1.0), (31.0, 9.0), (41.0, 9.5), (61.0, 10.2)]);
+    let [inside] = &exits(&script)[..] else { panic!() };
+    let fastest = metres(0.5, 1.0) / 10.0 * 3.6;
+    assert!((inside.max_speed_kmh.unwrap() - fastest).abs() < 0.01, "{inside:?}");
+    assert_eq!((inside.overspeed_seconds, inside.gap_seconds), (Some(0.0), 21.0));
+}
+
+#[test]
+fn a_speed_of_exactly_the_limit_is_not_over_it() {
+    let mut script = Script::new(Rules { speed_limit_kmh: Some(50.0), ..Rules::EXACT });
+    for (seconds, speed) in [(0.0, 50.0), (10.0, 50.0), (20.0, 50.1), (30.0, 50.0)] {
+        report(&mut script, seconds, 1.0 + seconds / 10.0, speed);
+    }
+    assert_eq!(script.state.stays[0].running(at(30.0)).1.overspeed_seconds, Some(10.0));
+}
+
+#[test]
+fn noise_is_twice_what_both_fixes_may_be_off() {
+    for (meters, motion) in [(78.0, Motion::Stopped), (82.0, Motion::Moving)] {
+        let mut script = Script::new(Rules::EXACT);
+        for (seconds, east) in [(0.0, 1.0), (10.0, 1.0 + meters / metres(0.0, 1.0))] {
+            let fix = Fix::new(at(seconds), script.now, Place::new(0.005, east / 1000.0));
+            script.fix(Fix { accuracy_meters: Some(20.0), ..fix });
+        }
+        assert_eq!(script.state.trail.motion, motion, "{meters}");
+    }
+}
+
+#[test]
 fn a_reported_speed_decides_unless_the_way_belies_it() {
     let mut script = Script::new(Rules::EXACT);
     report(&mut script, 0.0, 1.0, 0.0);

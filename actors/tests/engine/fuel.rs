@@ -63,11 +63,16 @@ fn told(life: &Life) -> Vec<FuelRecord> {
     let mut told: Vec<FuelRecord> =
         active.values().filter_map(|record| RecordView::from(record).fuel()).collect();
     told.sort_by_key(|record| record.event.started_at);
-    let alert = |record: &Record| record.as_alert().map(|alert| alert.cause_id);
+    let alert = |record: &Record| {
+        let alert = record.as_alert()?;
+        Some((alert.cause_id, alert.volume_liters.map(f64::to_bits), record.ended_at))
+    };
     let drain = |record: &&FuelRecord| record.event.kind == FuelEventKind::Drain;
-    let drains: BTreeSet<_> = told.iter().filter(drain).map(|drain| drain.event.id.0).collect();
+    let drains = told.iter().filter(drain).map(|drain| &drain.event);
+    let drains: BTreeSet<_> =
+        drains.map(|drain| (drain.id.0, Some(drain.volume_liters.to_bits()), None)).collect();
     let alerts: BTreeSet<_> = active.values().filter_map(alert).collect();
-    assert_eq!(alerts, drains, "each drain is an alert, and nothing else of fuel is");
+    assert_eq!(alerts, drains, "each drain is an alert that has no end, and nothing else of fuel is");
     told
 }
 
@@ -112,6 +117,8 @@ fn a_day_in_order_is_found_as_it_was() {
         assert_eq!(record.event.kind, truth.kind);
         assert!((record.event.volume_liters - truth.liters).abs() / truth.liters < 0.05, "{record:?}");
         assert!(record.event.started_at.seconds_since(truth.from).abs() <= 120.0, "{record:?}");
+        assert!(record.event.ended_at.seconds_since(truth.to).abs() <= 120.0, "{record:?}");
+        assert!(record.event.place.is_some(), "{record:?}");
         assert_eq!((record.revision, record.origin), (1, Origin::Live));
     }
     let fences: Vec<usize> = told.iter().map(|record| record.geofence_ids.len()).collect();

@@ -61,6 +61,7 @@ fn it_counts_after_ten_seconds_and_is_told_then() {
     assert_eq!(told(&script), [(1.0, None, 120.0)]);
     let [open] = &overspeeds(&script.effects.records)[..] else { panic!() };
     assert_eq!((open.limit_kmh, open.geofence_id, open.duration_seconds), (100.0, None, 10.0));
+    assert_eq!(open.location, Place::new(0.005, 0.5), "where the first fix over the limit was");
     assert_eq!(script.effects.records[0].confirmed_at, at(11.0));
     // What comes after that is reported only with its end.
     fast(&mut script, &[(20.0, 130.0), (30.0, 102.0)]);

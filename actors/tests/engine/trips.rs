@@ -11,9 +11,9 @@ use crate::late::Life;
 use crate::script::{Noise, Script, at, square, version};
 use crate::timelines::{Dated, Step, THE_END};
 
-const METERS_PER_DEGREE: f64 = 111_319.5;
+pub(crate) const METERS_PER_DEGREE: f64 = 111_319.5;
 
-fn trips<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<TripEvent> {
+pub(crate) fn trips<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<TripEvent> {
     let trip = |record| match RecordView::from(record) {
         RecordView::Trip(event) => Some(event),
         _ => None,
@@ -24,7 +24,7 @@ fn trips<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<TripEvent> {
 }
 
 /// Kind, from and to, of the last record of each id, as a reader of the log keeps them.
-fn told(script: &Script) -> Vec<(&'static str, f64, Option<f64>)> {
+pub(crate) fn told(script: &Script) -> Vec<(&'static str, f64, Option<f64>)> {
     let mut told: Vec<TripEvent> = Vec::new();
     for event in script.effects.records.iter().flat_map(|record| trips([record])) {
         told.retain(|known| known.id != event.id);
@@ -38,26 +38,31 @@ fn second(instant: Timestamp) -> f64 {
     instant.seconds_since(at(0.0))
 }
 
-fn script() -> Script {
+pub(crate) fn script() -> Script {
     let mut script = Script::new(Rules::default());
     script.vehicle.limits.max_speed_kmh = Some(250.0);
     script
 }
 
 /// A fix so many metres east of the beginning.
-fn fix(seconds: f64, meters: f64, kmh: Option<f64>) -> Fix {
+pub(crate) fn fix(seconds: f64, meters: f64, kmh: Option<f64>) -> Fix {
     let place = Place::new(0.0, meters / METERS_PER_DEGREE);
     Fix { speed_kmh: kmh, ..Fix::new(at(seconds), at(THE_END), place) }
 }
 
-fn drive(script: &mut Script, fixes: &[(f64, f64, Option<f64>)]) {
+pub(crate) fn drive(script: &mut Script, fixes: &[(f64, f64, Option<f64>)]) {
     for (seconds, meters, kmh) in fixes {
         script.fix(fix(*seconds, *meters, *kmh));
     }
 }
 
 /// One fix per `step` seconds, at a constant speed; with or without saying so.
-fn leg((from, to, step): (u32, u32, u32), meters: f64, kmh: f64, says: bool) -> Vec<(f64, f64, Option<f64>)> {
+pub(crate) fn leg(
+    (from, to, step): (u32, u32, u32),
+    meters: f64,
+    kmh: f64,
+    says: bool,
+) -> Vec<(f64, f64, Option<f64>)> {
     let at = |second: u32| {
         let way = meters + f64::from(second - from) * kmh / 3.6;
         (f64::from(second), way, says.then_some(kmh))
@@ -65,7 +70,11 @@ fn leg((from, to, step): (u32, u32, u32), meters: f64, kmh: f64, says: bool) -> 
     (from..to).step_by(step as usize).map(at).collect()
 }
 
-fn stands((from, to, step): (u32, u32, u32), meters: f64, says: bool) -> Vec<(f64, f64, Option<f64>)> {
+pub(crate) fn stands(
+    (from, to, step): (u32, u32, u32),
+    meters: f64,
+    says: bool,
+) -> Vec<(f64, f64, Option<f64>)> {
     leg((from, to, step), meters, 0.0, says)
 }
 

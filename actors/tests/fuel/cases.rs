@@ -7,10 +7,10 @@ use waypost_actors::model::FuelReading;
 
 use crate::tank::{Rig, START, Simulation, detect};
 
-const TANK: Tank = Tank { capacity_liters: 400.0, window_seconds: 300.0, version: 1 };
+pub(crate) const TANK: Tank = Tank { capacity_liters: 400.0, window_seconds: 300.0, version: 1 };
 
 /// A level each 20 seconds over some minutes, at a speed.
-fn told(readings: &mut Vec<Reading>, minutes: u32, speed_kmh: f64, level: impl Fn(f64) -> f64) {
+pub(crate) fn told(readings: &mut Vec<Reading>, minutes: u32, speed_kmh: f64, level: impl Fn(f64) -> f64) {
     let from = readings.last().map_or(0.0, |last| last.at.seconds_since(START));
     for count in 1..=minutes * 3 {
         let seconds = f64::from(count) * 20.0;
@@ -22,7 +22,7 @@ fn told(readings: &mut Vec<Reading>, minutes: u32, speed_kmh: f64, level: impl F
     }
 }
 
-fn kinds(found: &[FuelEvent]) -> Vec<FuelEventKind> {
+pub(crate) fn kinds(found: &[FuelEvent]) -> Vec<FuelEventKind> {
     found.iter().map(|event| event.kind).collect()
 }
 

@@ -178,3 +178,80 @@ fn nothing_is_said_per_100_km_of_a_short_way_or_of_poor_coverage() {
     let nothing = Meter::new(at(0.0), at(HOUR)).finish(&[], &TANK);
     assert_eq!((nothing.liters, nothing.source, nothing.coverage), (None, None, 0.0));
 }
+
+#[test]
+fn a_single_reading_and_an_empty_period_tell_nothing() {
+    let mut one = Meter::new(at(0.0), at(HOUR));
+    drive(&mut one, 60.0, 60.0, burning(300.0), none);
+    let found = one.finish(&[], &TANK);
+    assert_eq!((found.liters, found.source), (None, None));
+    assert_eq!(Meter::new(at(0.0), at(0.0)).finish(&[], &TANK).coverage, 0.0);
+}
+
+#[test]
+fn a_gain_of_a_hundredth_of_the_tank_is_an_error_of_the_sensor() {
+    for (gained, liters) in [(4.0, Some(0.0)), (4.1, None)] {
+        let mut meter = Meter::new(at(0.0), at(2.0 * HOUR));
+        drive(&mut meter, 0.0, HOUR, |seconds| Some(200.0 + gained * seconds / HOUR), none);
+        let found = meter.finish(&[], &TANK);
+        assert_eq!((found.liters, found.inconsistent), (liters, liters.is_none()), "{gained}");
+    }
+}
+
+#[test]
+fn a_silence_in_which_a_vehicle_stayed_is_told_of() {
+    // Levels forty minutes apart, and halfway a fix without one.
+    for (meters, coverage) in [(49.9, 1.0), (50.0, 0.0)] {
+        let mut meter = Meter::new(at(0.0), at(2_400.0 + 0.001));
+        for (seconds, level_liters, way) in
+            [(0.0, Some(200.0), 0.0), (1_200.0, None, meters), (2_400.0, Some(190.0), meters)]
+        {
+            meter.observe(&Measured {
+                at: at(seconds),
+                level_liters,
+                counter_liters: None,
+                distance_meters: Some(way),
+                version: Some(1),
+            });
+        }
+        assert!((meter.finish(&[], &TANK).coverage - coverage).abs() < 1e-6, "{meters}");
+    }
+}
+
+#[test]
+fn a_counter_rises_by_200_litres_an_hour_and_a_litre_at_most() {
+    for (seconds, rise, burnt) in
+        [(36.0, 3.0, 3.0), (36.0, 3.1, 0.0), (360.0, 21.0, 21.0), (360.0, 21.1, 0.0)]
+    {
+        let mut meter = Meter::new(at(0.0), at(HOUR));
+        for (seconds, counter_liters) in [(0.0, 500.0), (seconds, 500.0 + rise)] {
+            meter.observe(&Measured {
+                at: at(seconds),
+                level_liters: None,
+                counter_liters: Some(counter_liters),
+                distance_meters: None,
+                version: None,
+            });
+        }
+        assert_eq!(meter.finish(&[], &TANK).liters, Some(burnt), "{rise} in {seconds} s");
+    }
+}
+
+#[test]
+fn a_smoothed_level_is_the_events_plateau_for_a_window() {
+    let refuel = event(FuelEventKind::Refuel, (600.0, 660.0), (200.0, 300.0));
+    // The last reading still lags.
+    for (last, burnt) in [(630.0, 0.0), (959.0, 0.0), (960.0, 20.0)] {
+        let mut meter = Meter::new(at(0.0), at(HOUR));
+        for (seconds, level) in [(0.0, 200.0), (last, 280.0)] {
+            meter.observe(&Measured {
+                at: at(seconds),
+                level_liters: Some(level),
+                counter_liters: None,
+                distance_meters: Some(0.0),
+                version: Some(1),
+            });
+        }
+        assert_eq!(meter.finish(&[refuel], &TANK).liters, Some(burnt), "{last}");
+    }
+}

@@ -90,3 +90,17 @@ fn the_margin_is_measured_from_the_nearest_edge() {
     assert!(shape.is_farther_outside_than(at(10.25, 60.25), 200.0));
     assert!(!shape.is_farther_outside_than(at(10.25, 60.25), 20_000.0));
 }
+
+#[test]
+fn an_edge_in_pieces_encloses_the_same_area() {
+    let corners = [(0.0, 10.0), (40.0, 20.0), (10.0, 70.0)];
+    let point = |edge: usize, share: f64| {
+        let ((ax, ay), (bx, by)) = (corners[edge], corners[(edge + 1) % 3]);
+        at(ax + share * (bx - ax), ay + share * (by - ay))
+    };
+    let area = |pieces: usize| {
+        let edge = |edge: usize| (0..pieces).map(move |piece| point(edge, piece as f64 / pieces as f64));
+        prepared(&polygon((0..3).flat_map(edge).collect(), vec![])).area_square_meters()
+    };
+    assert!((area(1) / area(500) - 1.0).abs() < 1e-9, "{} {}", area(1), area(500));
+}

@@ -1,10 +1,10 @@
 //! Circles against the geodesic itself.
 
 use geographiclib_rs::{DirectGeodesic, Geodesic};
-use waypost_actors::geofence::{Shape, geodesic_meters, haversine_meters};
+use waypost_actors::geofence::{GeoBox, Shape, geodesic_meters, haversine_meters};
 use waypost_actors::model::Place;
 
-use crate::{Dice, at, circle, moved_place, prepared};
+use crate::{Dice, at, circle, moved_place, polygon, prepared};
 
 fn place_from(center: Place, bearing: f64, meters: f64) -> Place {
     let (latitude, longitude): (f64, f64) =
@@ -13,8 +13,11 @@ fn place_from(center: Place, bearing: f64, meters: f64) -> Place {
 }
 
 fn is_boxed(shape: &Shape, place: Place) -> bool {
-    let twin = Place::new(place.latitude, -place.longitude);
-    shape.boxes().any(|area| area.holds(place) || (place.longitude.abs() == 180.0 && area.holds(twin)))
+    let holds = |area: &GeoBox, longitude: f64| {
+        (area.west..=area.east).contains(&longitude) && (area.south..=area.north).contains(&place.latitude)
+    };
+    let is_rim = place.longitude.abs() == 180.0;
+    shape.boxes().any(|area| holds(&area, place.longitude) || (is_rim && holds(&area, -place.longitude)))
 }
 
 #[test]
@@ -130,4 +133,19 @@ fn crossings_lie_on_the_circle() {
         }
     }
     assert!(pairs > 20, "{pairs} ways through a circle with both ends outside");
+}
+
+/// The area of a circle is known to a part in 100,000, that of a ring to far less.
+#[test]
+fn a_large_circle_is_as_large_as_the_ring_on_its_rim() {
+    for latitude in [0.0, -30.0, 52.0, 75.0] {
+        let radius = 100_000.0;
+        let rim = (0..7_200).map(|step| place_from(at(11.0, latitude), f64::from(step) / 20.0, radius));
+        let ring = prepared(&polygon(rim.collect(), vec![]));
+        let shape = prepared(&circle(11.0, latitude, radius));
+        let share = shape.area_square_meters() / ring.area_square_meters();
+        assert!((share - 1.0).abs() < 1e-5, "{latitude}: {share}");
+        let flat = std::f64::consts::PI * radius * radius;
+        assert!((shape.area_square_meters() / flat - 1.0).abs() < 1e-4, "{latitude}");
+    }
 }

@@ -9,7 +9,7 @@ use waypost_actors::model::{
     Fence, FenceVersion, GeofenceId, OrganizationId, Place, Rules, ShapeSpec, Timestamp,
 };
 
-use crate::{Dice, at, circle, polygon, rectangle};
+use crate::{Dice, at, circle, polygon, prepared, rectangle};
 
 fn version(number: i64, from: Option<i64>, shape: ShapeSpec) -> FenceVersion {
     FenceVersion {
@@ -131,7 +131,7 @@ fn a_set_answers_like_a_list_through_any_edits() {
         let place =
             at([-180.0, 180.0, dice.between(175.0, 180.0), -179.0][dice.below(4)], dice.between(-1.0, 2.0));
         assert_same(&set, &list, place);
-        assert_eq!(set.len(), list.0.len());
+        assert_eq!((set.len(), set.is_empty()), (list.0.len(), false));
         let ids: Vec<_> = set.iter().map(|fence| fence.id).collect();
         assert_eq!(ids.iter().copied().collect::<BTreeSet<_>>(), list.0.keys().copied().collect());
         assert_eq!(ids.len(), list.0.len());
@@ -156,4 +156,27 @@ fn a_snapshot_keeps_what_it_held() {
     assert_eq!((count(&before, old), count(&before, new)), (1, 0));
     assert_eq!((count(&after, old), count(&after, new)), (0, 1));
     assert_eq!((before.len(), after.len()), (1, 1));
+}
+
+/// docs/tracking.md, "Geometry": about 30 bytes a vertex, and the picture of 16 KiB at most.
+#[test]
+fn memory_is_what_is_documented() {
+    let outline = |vertices: usize| {
+        let corner = |i: usize| {
+            let angle = std::f64::consts::TAU * i as f64 / vertices as f64;
+            at(10.0 + angle.cos(), 50.0 + angle.sin())
+        };
+        prepared(&polygon((0..vertices).map(corner).collect(), vec![])).memory_bytes()
+    };
+    let (small, large) = (outline(1_000), outline(10_000));
+    assert!((20_000..50_000).contains(&small), "{small}");
+    assert!((250_000..400_000).contains(&large), "{large}");
+    let round = prepared(&circle(10.0, 50.0, 500.0)).memory_bytes();
+    assert!((50..500).contains(&round), "{round}");
+    // Two fences far apart take twice as much of the index as one.
+    let alone =
+        |id: usize, x: f64| Arc::new(FenceTimeline::prepare(&fence(id, vec![version(1, None, square(x))])));
+    let one = FenceSet::new(vec![alone(1, 10.0)]).index_bytes();
+    let two = FenceSet::new(vec![alone(1, 10.0), alone(2, -100.0)]).index_bytes();
+    assert!(one > 500 && (one * 3 / 2..one * 5 / 2).contains(&two), "{one} {two}");
 }
