@@ -55,11 +55,11 @@ fn others_failures_keep_nobody_out() {
 fn many_that_sign_in_at_the_same_moment_do_not_refuse_each_other() {
     actix_rt::System::new().block_on(async {
         let app = behind_a_proxy().await;
-        let said = join_all((0..20).map(|_| login_from(&app, "192.0.2.1", PASSWORD))).await;
+        let said = join_all((0..10).map(|_| login_from(&app, "192.0.2.1", PASSWORD))).await;
         assert!(said.iter().all(|said| said.status == 200), "{said:?}");
-        let wrong = join_all((0..12).map(|_| login_from(&app, "192.0.2.1", "wrong"))).await;
+        let wrong = join_all((0..10).map(|_| login_from(&app, "192.0.2.1", "wrong"))).await;
         let of = |status: u16| wrong.iter().filter(|said| said.status == status).count();
-        assert_eq!((of(401), of(429)), (5, 7), "{wrong:?}");
+        assert_eq!((of(401), of(429)), (5, 5), "{wrong:?}");
         app.stop().await;
     });
 }
