@@ -139,15 +139,12 @@ fn passes_origin_within(a: (f64, f64), b: (f64, f64), meters: f64) -> bool {
     (a.0 + along * dx).hypot(a.1 + along * dy) <= meters
 }
 
-/// Adds the shares of the way `p` to `q` at which it meets the edge `a` to `b`: one, or both ends
-/// of a stretch along the edge. Whether they meet is decided exactly. Returns `false` where they only
+/// Adds the share of the way `p` to `q` at which it meets the edge `a` to `b`; none where it runs along it, because
+/// the edges beside it are met where that ends. Whether they meet is decided exactly. Returns `false` where they only
 /// touch: neither apart nor across.
 fn cut(p: Point, q: Point, a: Point, b: Point, cuts: &mut Vec<f64>) -> bool {
     let (side_a, side_b) = (side(p, q, a), side(p, q, b));
     if side_a == side_b {
-        if side_a == Orientation::Collinear && p != q {
-            cuts.extend([a, b].map(|v| share_along(p, q, v).clamp(0.0, 1.0)));
-        }
         return side_a != Orientation::Collinear;
     }
     let (side_p, side_q) = (side(a, b, p), side(a, b, q));
@@ -160,11 +157,6 @@ fn cut(p: Point, q: Point, a: Point, b: Point, cuts: &mut Vec<f64>) -> bool {
         _ => cuts.push(share_across(p, q, a, b)),
     }
     ![side_a, side_b, side_p, side_q].contains(&Orientation::Collinear)
-}
-
-fn share_along(p: Point, q: Point, v: Point) -> f64 {
-    let d = q - p;
-    ((v.x - p.x) * d.x + (v.y - p.y) * d.y) / (d.x * d.x + d.y * d.y)
 }
 
 fn share_across(p: Point, q: Point, a: Point, b: Point) -> f64 {

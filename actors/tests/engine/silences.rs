@@ -38,8 +38,8 @@ fn who_rested_before_a_silence_stood_until_it_is_seen_elsewhere() {
     let ends = trips(&elsewhere.effects.records).into_iter().filter_map(|event| event.end_location);
     let ends: Vec<f64> = ends.map(|place| (place.longitude * METERS_PER_DEGREE).round()).collect();
     assert_eq!(ends, [2_000.0, 2_000.0], "the stop ended where it was, not where it was found");
-    let begins = trips(&elsewhere.effects.records).into_iter().map(|event| event.location.longitude);
-    let last = begins.last().expect("a trip") * METERS_PER_DEGREE;
+    let last =
+        trips(&elsewhere.effects.records).last().expect("a trip").location.longitude * METERS_PER_DEGREE;
     assert!((last - 9_000.0).abs() < 1.0, "{last}");
 }
 
