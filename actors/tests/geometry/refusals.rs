@@ -187,6 +187,57 @@ fn touching_in_points_and_sharing_edges_of_parts_is_allowed() {
     }
 }
 
+/// A part of the square around the origin, from a corner or the middle of a side on for so many eighths of a turn.
+fn wedge(first: usize, eighths: usize, size: f64) -> Ring {
+    const COMPASS: [(f64, f64); 8] = [
+        (1.0, 0.0),
+        (1.0, 1.0),
+        (0.0, 1.0),
+        (-1.0, 1.0),
+        (-1.0, 0.0),
+        (-1.0, -1.0),
+        (0.0, -1.0),
+        (1.0, -1.0),
+    ];
+    let rim = (first..=first + eighths).map(|direction| COMPASS[direction % 8]);
+    let rim: Vec<_> = rim.map(|(x, y)| (x * size, y * size)).collect();
+    ring(&[&[(0.0, 0.0)], &rim[..]].concat())
+}
+
+/// All wedges: where each begins and how wide it is.
+fn wedges() -> impl Iterator<Item = (usize, usize)> {
+    (0..8).flat_map(|first| (1..8).map(move |eighths| (first, eighths)))
+}
+
+#[test]
+fn around_a_point_parts_may_be_beside_each_other_in_any_directions() {
+    let covered = |(first, eighths): (usize, usize)| {
+        (first..first + eighths).fold(0_u8, |known, at| known | 1_u8 << (at % 8))
+    };
+    for one in wedges() {
+        for other in wedges() {
+            for size in [1.0, 0.5] {
+                let parts = [wedge(one.0, one.1, 1.0), wedge(other.0, other.1, size)];
+                let spec = multi(parts.map(|part| (part, vec![])).into());
+                let overlaps = covered(one) & covered(other) != 0;
+                assert_eq!(validate(&spec).is_err(), overlaps, "{one:?} {other:?} {size}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hole_at_a_corner_lies_between_its_sides_in_any_directions() {
+    for (first, eighths) in wedges() {
+        for (begins, wide) in wedges() {
+            let spec = polygon(wedge(first, eighths, 1.0), vec![wedge(begins, wide, 0.5)]);
+            let after = (begins + 8 - first) % 8;
+            let is_between = after > 0 && after + wide < eighths;
+            assert_eq!(validate(&spec).is_ok(), is_between, "{first} {eighths} {begins} {wide}");
+        }
+    }
+}
+
 #[test]
 fn normalising_drops_what_repeats() {
     let given = polygon(
