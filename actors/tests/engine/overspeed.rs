@@ -292,3 +292,31 @@ fn a_fix_that_comes_late_takes_one_back_or_makes_two_of_it() {
     assert_eq!(life.ledger.records[&first].status, EventStatus::Retracted);
     life.keeps_the_law();
 }
+
+/// However small the parts are that a correction looks at: what goes on at the end of a part is not gone.
+#[test]
+fn one_that_goes_on_over_a_silence_that_was_filled_is_revised_once() {
+    for slice in 1..6 {
+        let fast = |seconds: u32| Fix {
+            speed_kmh: Some(90.0),
+            ..Fix::new(at(seconds.into()), at(THE_END), Place::new(0.005, 0.5))
+        };
+        let mut life = life(3);
+        life.slice = slice;
+        let report = |fixes: Vec<Fix>| vec![(THE_END, Step::Report(fixes))];
+        let seconds = (5..65).step_by(5).chain((1_000..1_060).step_by(5));
+        life.through(&report(seconds.map(fast).collect()));
+        assert_eq!(
+            held(&life),
+            [(5.0, Some(60.0), OWN_KMH, false, 90.0), (1_000.0, None, OWN_KMH, false, 90.0)]
+        );
+        let first = overspeeds(life.ledger.active().values())[0].id;
+        life.through(&report(vec![fast(500)]));
+        assert_eq!(held(&life), [(5.0, None, OWN_KMH, false, 90.0)]);
+        let alerts = life.ledger.records.values().filter(|record| record.as_alert().is_some());
+        assert_eq!(life.ledger.records[&first].revision, 2, "{slice}");
+        let raised = alerts.map(|alert| (alert.revision, alert.occurred_at, alert.ended_at));
+        assert_eq!(raised.collect::<Vec<_>>(), [(1, at(5.0), None)]);
+        life.keeps_the_law();
+    }
+}
