@@ -15,7 +15,7 @@ use waypost_actors::tracking::{
 use crate::late::Life;
 use crate::ledger::geofence_events;
 use crate::script::{at, square, version};
-use crate::timelines::{Step, THE_END};
+use crate::timelines::{Dated, Step, THE_END};
 
 const OWN_KMH: f64 = 70.0;
 const DWELL: f64 = 45.0;
@@ -89,6 +89,36 @@ fn a_stay_that_is_too_long_is_one_until_it_ends() {
     assert_eq!(told(&life), []);
     let taken_back = life.ledger.records.values().filter(|record| record.as_alert().is_some());
     assert!(taken_back.map(|record| (record.status, record.revision)).eq([(EventStatus::Retracted, 3)]));
+}
+
+/// However small the parts are that a correction looks at: what goes on at the end of a part is not gone.
+#[test]
+fn a_stay_that_goes_on_in_a_fence_that_was_larger_is_revised_once() {
+    for slice in 1..6 {
+        let mut life = life(4);
+        life.slice = slice;
+        let beside = |seconds| Fix { place: Place::new(0.005, 0.015), ..fix(seconds, 20.0, false) };
+        let inside = [10.0, 40.0, 80.0, 100.0].map(|seconds| fix(seconds, 20.0, true));
+        let fixes = [&[fix(0.0, 20.0, false)], &inside[..], &[120.0, 130.0, 140.0, 150.0].map(beside)];
+        report(&mut life, &fixes.concat());
+        let [(AlertRule::Dwell, since, Some(_))] = told(&life)[..] else { panic!("{:?}", told(&life)) };
+        let revision = |life: &Life| alerts(life.ledger.active().values())[0].revision;
+        let before = revision(&life);
+        life.through(&[(
+            THE_END,
+            Step::Change {
+                fence: 0,
+                shape: square(0.0, 0.0, 0.02),
+                active: true,
+                deleted: false,
+                rules: Rules { dwell_after_seconds: Some(DWELL), ..Rules::EXACT },
+                dated: Dated::Back(THE_END as u32 - 60),
+            },
+        )]);
+        life.keeps_the_law();
+        assert_eq!(told(&life), [(AlertRule::Dwell, since, None)], "{slice}");
+        assert_eq!(revision(&life), before + 1, "{slice}");
+    }
 }
 
 #[test]
