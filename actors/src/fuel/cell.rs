@@ -143,3 +143,31 @@ impl OpenCell {
         Some(Cell { from: self.from, to: self.to, liters, travel: self.travel, place: self.place })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn travel(moving: Option<bool>, meters: Option<f64>) -> Travel {
+        let mut travel = Travel::default();
+        travel.proceed(moving, moving, 10.0, meters);
+        travel
+    }
+
+    #[test]
+    fn what_is_known_of_a_part_is_known_of_the_whole_but_for_the_way() {
+        let stood = travel(Some(false), Some(0.0));
+        let (moved, unknown) = (travel(Some(true), Some(50.0)), travel(None, None));
+        for (a, b, whole) in [
+            (stood, moved, Travel { moved: true, known: true, still_seconds: 10.0, meters: Some(50.0) }),
+            (stood, unknown, Travel { moved: false, known: true, still_seconds: 20.0, meters: None }),
+            (moved, unknown, Travel { moved: true, known: true, still_seconds: 10.0, meters: None }),
+        ] {
+            for (first, second) in [(a, b), (b, a)] {
+                let mut sum = first;
+                sum.add(second);
+                assert_eq!(sum, whole);
+            }
+        }
+    }
+}
