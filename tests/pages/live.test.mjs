@@ -380,8 +380,11 @@ test("what was shown when the tokens were renewed is kept no longer than it is s
   await round(false);
   const before = await held();
   for (let number = 0; number < 3; number += 1) await round(true);
-  const grown = await held() - before;
-  console.log(`nodes held beside those shown, after three times: ${grown} more`);
-  // each event in the list has one
-  assert.ok(grown < 4 * buses.length, `${grown} nodes`);
+  await eventually(async () => {
+    // what is still on its way out goes with a later collection
+    const grown = await held() - before;
+    console.log(`nodes held beside those shown, after three times: ${grown} more`);
+    // each event in the list has one
+    assert.ok(grown < 4 * buses.length, `${grown} nodes`);
+  });
 });
