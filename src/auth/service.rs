@@ -38,6 +38,9 @@ const MOST_NAMES: usize = 200_000;
 /// What organizations' names stand for: a tracker or none.
 pub(super) type TrackerNames = Cache<(OrganizationId, String), Option<Arc<TrackerCredential>>>;
 
+/// The key that failures of an account are counted under, and a client's address.
+pub(super) type Attempt = (String, String);
+
 /// Everything that signing in needs.
 pub struct Auth {
     pub(super) db: Db,
@@ -45,7 +48,7 @@ pub struct Auth {
     pub(super) sessions: Sessions,
     pub(super) hasher: Hasher,
     /// The accounts, each with a client's address, whose passwords are being checked.
-    pub(super) attempts: KeyedLock,
+    pub(super) attempts: KeyedLock<Attempt>,
     master: MasterKey,
     /// Replaced as a whole when keys are rotated.
     access_tokens: RwLock<Arc<AccessTokens>>,

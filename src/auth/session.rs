@@ -16,7 +16,7 @@ use super::link;
 use super::password::{PATIENCE, QueueSlot};
 use super::principal::Principal;
 use super::secret;
-use super::service::Auth;
+use super::service::{Attempt, Auth};
 use crate::clock;
 use crate::domain::account::email_key;
 use crate::domain::audit::AuditAction;
@@ -165,10 +165,13 @@ impl Auth {
 
     /// Waits until no other attempt at this account from this address is being judged. Until a password fits, its
     /// attempt counts as a failure, so right ones at the same moment would refuse each other.
-    async fn attempt_turn(&self, key: &str, peer: &Peer) -> Result<(QueueSlot<'_>, KeyGuard), AuthError> {
+    async fn attempt_turn(
+        &self,
+        key: &str,
+        peer: &Peer,
+    ) -> Result<(QueueSlot<'_>, KeyGuard<Attempt>), AuthError> {
         let place = self.hasher.queue(&peer.address)?;
-        let hash = secret::hash(&format!("{key} {}", peer.address));
-        let attempt = Uuid::from_slice(&hash[..16]).expect("16 bytes are an id");
+        let attempt = (key.to_owned(), peer.address.clone());
         let turn = timeout(PATIENCE, self.attempts.lock(attempt)).await.map_err(|_| AuthError::Busy)?;
         Ok((place, turn))
     }

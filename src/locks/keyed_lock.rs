@@ -3,6 +3,7 @@
 //! Knows neither the things nor the work. Valid within one process, which is the only one that writes to its store.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -14,10 +15,10 @@ const MOST_OF_ONE: usize = 8;
 /// Most over all things.
 const MOST: usize = 64;
 
-/// The keys that are locked or waited for.
+/// The keys that are locked or waited for: ids of things, if nothing else is named.
 #[derive(Clone)]
-pub struct KeyedLock {
-    gates: Arc<Mutex<HashMap<Uuid, Arc<Gate<()>>>>>,
+pub struct KeyedLock<K: Clone + Eq + Hash = Uuid> {
+    gates: Arc<Mutex<HashMap<K, Arc<Gate<()>>>>>,
     places: Arc<Semaphore>,
 }
 
@@ -25,23 +26,23 @@ pub struct KeyedLock {
 pub struct Reservation(#[expect(dead_code, reason = "is there until it is dropped")] OwnedSemaphorePermit);
 
 /// A locked key, until dropped.
-pub struct KeyGuard {
-    lock: KeyedLock,
-    thing: Uuid,
+pub struct KeyGuard<K: Clone + Eq + Hash = Uuid> {
+    lock: KeyedLock<K>,
+    thing: K,
     gate: Option<OwnedMutexGuard<()>>,
 }
 
-impl Default for KeyedLock {
+impl<K: Clone + Eq + Hash> Default for KeyedLock<K> {
     fn default() -> Self {
         Self { gates: Arc::default(), places: Arc::new(Semaphore::new(MOST)) }
     }
 }
 
-impl KeyedLock {
+impl<K: Clone + Eq + Hash> KeyedLock<K> {
     /// Reserves a place in the queues of these things; `None` if too many are reserved already. Called before work
     /// that will then queue for its turn, so that the queues are bounded.
     #[must_use]
-    pub fn reserve(&self, things: impl IntoIterator<Item = Uuid>) -> Option<Reservation> {
+    pub fn reserve(&self, things: impl IntoIterator<Item = K>) -> Option<Reservation> {
         let gates = self.gates.lock();
         // The map holds a reference too.
         let is_full = |thing| gates.get(&thing).is_some_and(|gate| Arc::strong_count(gate) > MOST_OF_ONE);
@@ -52,16 +53,16 @@ impl KeyedLock {
     }
 
     /// Waits for a thing's turn, in the order of asking.
-    pub async fn lock(&self, thing: Uuid) -> KeyGuard {
+    pub async fn lock(&self, thing: K) -> KeyGuard<K> {
         let gate = {
             let mut gates = self.gates.lock();
-            Arc::clone(gates.entry(thing).or_default())
+            Arc::clone(gates.entry(thing.clone()).or_default())
         };
         KeyGuard { lock: self.clone(), thing, gate: Some(gate.lock_owned().await) }
     }
 }
 
-impl Drop for KeyGuard {
+impl<K: Clone + Eq + Hash> Drop for KeyGuard<K> {
     fn drop(&mut self) {
         let mut gates = self.lock.gates.lock();
         self.gate = None;

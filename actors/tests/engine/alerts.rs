@@ -19,6 +19,7 @@ use crate::timelines::{Dated, Step, THE_END};
 
 const OWN_KMH: f64 = 70.0;
 const DWELL: f64 = 45.0;
+const LIMITED: Rules = Rules { dwell_after_seconds: Some(DWELL), ..Rules::EXACT };
 
 fn alerts<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<AlertEvent> {
     let alert = |record| match RecordView::from(record) {
@@ -43,7 +44,7 @@ fn told(life: &Life) -> Vec<Told> {
 
 /// A fence around 0.005° east, with a limit on stays; the vehicle has one on speed.
 fn life(keeps: usize) -> Life {
-    life_by(Rules { dwell_after_seconds: Some(DWELL), ..Rules::EXACT }, keeps)
+    life_by(LIMITED, keeps)
 }
 
 fn life_by(rules: Rules, keeps: usize) -> Life {
@@ -111,7 +112,7 @@ fn a_stay_that_goes_on_in_a_fence_that_was_larger_is_revised_once() {
                 shape: square(0.0, 0.0, 0.02),
                 active: true,
                 deleted: false,
-                rules: Rules { dwell_after_seconds: Some(DWELL), ..Rules::EXACT },
+                rules: LIMITED,
                 dated: Dated::Back(THE_END as u32 - 60),
             },
         )]);
