@@ -22,6 +22,10 @@ const LANES: u32 = 1;
 /// Bytes of a hash, and of its salt.
 const HASH_BYTES: usize = 32;
 const SALT_BYTES: usize = 16;
+/// A hash of no known password, as costly to check as one of an account: checked where there is no account, so that the
+/// answer takes as long as when there is one.
+const HASH_OF_NOBODY: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 /// Most hashes at the same time: three times 19 MiB stay below the 64 MiB a flood of sign-ins may take.
 const MOST_SLOTS: usize = 3;
 /// Most passwords that may wait for a slot, over all clients.
@@ -38,8 +42,6 @@ pub struct Hasher {
     slots: Arc<Semaphore>,
     memories: Arc<Memories>,
     waiting: Mutex<Waiting>,
-    /// Checked when there is no account, so that the answer takes as long as when there is one.
-    nobody: String,
 }
 
 /// The working memory for one hash: [`MEMORY_KIB`].
@@ -66,13 +68,10 @@ impl Hasher {
     #[must_use]
     pub fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let memories = Memories::default();
-        let nobody = memories.lend(|memory| hash_now(&super::secret::new(""), memory));
         Self {
             slots: Arc::new(Semaphore::new((cores / 2).clamp(1, MOST_SLOTS))),
-            memories: Arc::new(memories),
+            memories: Arc::default(),
             waiting: Mutex::default(),
-            nobody,
         }
     }
 
@@ -95,7 +94,7 @@ impl Hasher {
         hash: Option<String>,
     ) -> Result<bool, AuthError> {
         let known = hash.is_some();
-        let hash = hash.unwrap_or_else(|| self.nobody.clone());
+        let hash = hash.unwrap_or_else(|| HASH_OF_NOBODY.to_owned());
         self.on_a_slot(place, move |memory| fits_now(&password, &hash, memory) && known).await
     }
 
@@ -251,6 +250,17 @@ mod tests {
             assert_ne!(hash_now(password, &mut used), hash, "its salt is its own");
         }
         assert_eq!(used.len(), MEMORY_KIB as usize);
+    }
+
+    #[test]
+    fn the_hash_of_nobody_costs_what_an_account_s_does() {
+        let (nobody, account) =
+            (PasswordHash::new(HASH_OF_NOBODY).unwrap(), hash_now("", &mut Memory::new()));
+        let account = PasswordHash::new(&account).unwrap();
+        assert_eq!((nobody.algorithm, nobody.version), (account.algorithm, account.version));
+        assert_eq!(nobody.params, account.params);
+        assert_eq!(nobody.salt.unwrap().len(), account.salt.unwrap().len());
+        assert_eq!(nobody.hash.unwrap().len(), account.hash.unwrap().len());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use waypost::domain::account::Role;
 use waypost::mail::{Mailbox, Transport};
 use waypost_actors::model::Timestamp;
 use waypost_client::{Http, Method};
-use waypost_test_support::{Running, new_account};
+use waypost_test_support::{Running, copy_migrated, new_account};
 
 use crate::{contract, watch};
 
@@ -88,6 +88,7 @@ impl App {
     async fn build(set: impl FnOnce(&mut Settings), transport: Option<Transport>) -> Self {
         watch::log_lines();
         let directory = tempfile::tempdir().unwrap();
+        copy_migrated(directory.path());
         let mut settings = Settings {
             listen: "127.0.0.1:0".parse().unwrap(),
             data_dir: directory.path().to_owned(),

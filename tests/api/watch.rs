@@ -40,7 +40,10 @@ pub(crate) fn log_lines() {
     STARTED.call_once(|| {
         // What the libraries say too.
         // The client of these tests, in this process, is no part of the server.
-        let filter: EnvFilter = "trace,tungstenite=off".parse().unwrap();
+        let filter: EnvFilter =
+            "trace,tungstenite=off,actix_http::h1::timer=off,actix_http::h1::dispatcher=debug"
+                .parse()
+                .unwrap();
         let lines = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(|| Lines);
         lines.try_init().unwrap();
     });

@@ -42,7 +42,7 @@ pub use redis::{PrivateRedis, redis};
 pub use said::{Said, text};
 pub use secrets::{looks_secret, secrets_of};
 pub use service::scratch;
-pub use store::{TestStore, run};
+pub use store::{TestStore, copy_migrated, run};
 pub use waypost::store::sql::Engine;
 
 /// Makes two tests of each `async fn name(store: TestStore)`: `sqlite::name` and `postgres::name`.

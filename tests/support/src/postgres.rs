@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use waypost::store::open::{Location, Options, open_and_migrate};
+use waypost::store::open::Location;
 
 use crate::programs::{postgres_folder, version_of};
 use crate::report;
 use crate::service::{Launch, Nest, Service, free_port, random_hex};
 
+const KIND: &str = "postgresql";
 /// The database that each test's own is copied from.
 pub(crate) const TEMPLATE: &str = "waypost_template";
 /// Durability stays on: the store refuses a server without it.
@@ -50,7 +51,11 @@ impl PrivatePostgres {
     /// Like [`Self::own`], with its files in a folder that every user may enter.
     #[must_use]
     pub fn own_in(folder: Option<&Path>) -> Option<Self> {
-        Some(start_or_panic(&installed()?, folder))
+        let nest = || match folder {
+            Some(folder) => Nest::new_in(folder, KIND),
+            None => Nest::new(KIND),
+        };
+        Some(start_or_panic(&installed()?, nest))
     }
 
     /// Whether it can count its statements: `create extension pg_stat_statements`.
@@ -135,7 +140,7 @@ impl PrivatePostgres {
     /// Starts another one for measurements, with settings (`name=value`) added to ours; `None` where it is not
     /// installed. Its databases are those of a new cluster.
     pub fn start(further: &[&str]) -> Result<Option<Self>, String> {
-        postgres_folder().map(|programs| start_in(&programs, None, further)).transpose()
+        postgres_folder().map(|programs| start_in(&programs, Nest::new(KIND), further)).transpose()
     }
 
     /// The process that is the parent of all its processes.
@@ -162,9 +167,9 @@ fn installed() -> Option<PathBuf> {
     programs
 }
 
-fn start_or_panic(programs: &Path, folder: Option<&Path>) -> PrivatePostgres {
+fn start_or_panic(programs: &Path, nest: impl Fn() -> std::io::Result<Nest>) -> PrivatePostgres {
     // A second try, in case another process took the free port in between.
-    let server = start_in(programs, folder, &[]).or_else(|_| start_in(programs, folder, &[]));
+    let server = start_in(programs, nest(), &[]).or_else(|_| start_in(programs, nest(), &[]));
     let server = server.unwrap_or_else(|log| panic!("PostgreSQL does not start:\n{log}"));
     let version = version_of(&programs.join("postgres"));
     report::say(&format!("postgresql {version}, private, on port {}", server.port));
@@ -172,7 +177,7 @@ fn start_or_panic(programs: &Path, folder: Option<&Path>) -> PrivatePostgres {
 }
 
 fn start() -> Option<PrivatePostgres> {
-    let server = start_or_panic(&installed()?, None);
+    let server = start_or_panic(&installed()?, || Nest::in_memory(KIND));
     migrate_template(&server);
     Some(server)
 }
@@ -182,11 +187,11 @@ fn has_statistics(programs: &Path) -> bool {
     programs.join("../lib/pg_stat_statements.so").exists()
 }
 
-fn start_in(programs: &Path, folder: Option<&Path>, further: &[&str]) -> Result<PrivatePostgres, String> {
-    let nest = match folder {
-        Some(folder) => Nest::new_in(folder, "postgresql"),
-        None => Nest::new("postgresql"),
-    };
+fn start_in(
+    programs: &Path,
+    nest: std::io::Result<Nest>,
+    further: &[&str],
+) -> Result<PrivatePostgres, String> {
     let nest = nest.map_err(|error| format!("no directory for it: {error}"))?;
     let password = random_hex();
     make_cluster(&nest, programs, &password)?;
@@ -208,7 +213,8 @@ fn start_in(programs: &Path, folder: Option<&Path>, further: &[&str]) -> Result<
 fn make_cluster(nest: &Nest, programs: &Path, password: &str) -> Result<(), String> {
     let secret = nest.write("password", password).map_err(|error| error.to_string())?;
     let mut initdb = nest.command(programs.join("initdb"));
-    initdb.args(["--username=waypost", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync"]);
+    // Of a random password md5 is as safe, and an unoptimised client takes ten milliseconds for each connection with SCRAM.
+    initdb.args(["--username=waypost", "--auth=md5", "--encoding=UTF8", "--locale=C", "--no-sync"]);
     initdb.arg("--pgdata").arg(nest.path.join("data")).arg("--pwfile").arg(secret);
     let made = initdb.output().map_err(|error| format!("initdb: {error}"))?;
     if made.status.success() {
@@ -218,15 +224,10 @@ fn make_cluster(nest: &Nest, programs: &Path, password: &str) -> Result<(), Stri
     Err(String::from_utf8_lossy(&made.stderr).into_owned())
 }
 
-/// In a thread of its own, since the first caller may be inside a runtime.
 fn migrate_template(server: &PrivatePostgres) {
     let (admin, template) = (server.url("postgres"), server.url(TEMPLATE));
-    let migrated = std::thread::spawn(move || {
-        actix_rt::System::new().block_on(async {
-            crate::store::administer(&admin, &format!("create database {TEMPLATE}")).await;
-            let db = open_and_migrate(&Options::new(Location::Postgres(template))).await;
-            db.expect("the migrations run on a fresh PostgreSQL").close().await;
-        });
+    crate::store::aside(async move || {
+        crate::store::administer(&admin, &format!("create database {TEMPLATE}")).await;
+        crate::store::migrate(Location::Postgres(template)).await;
     });
-    migrated.join().expect("the template database can be made");
 }

@@ -16,13 +16,16 @@ const SHORTEST: usize = 20;
 /// Whether one of our prefixes, or a JWT's, is in a text with as many characters behind it as a credential has.
 #[must_use]
 pub fn looks_secret(text: &str) -> bool {
-    let long = |rest: &str| {
-        let is_of_one = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_+/=".contains(byte);
-        rest.bytes().take_while(is_of_one).count() >= SHORTEST
-    };
-    PREFIXES
-        .into_iter()
-        .any(|prefix| text.match_indices(prefix).any(|(at, _)| long(&text[at + prefix.len()..])))
+    let is_of_one = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_+/=".contains(byte);
+    text.as_bytes()
+        .split(|byte| !is_of_one(byte))
+        .filter(|word| word.len() > SHORTEST)
+        .any(|word| PREFIXES.into_iter().any(|prefix| has_enough_behind(word, prefix.as_bytes())))
+}
+
+fn has_enough_behind(word: &[u8], prefix: &[u8]) -> bool {
+    let at = word.windows(prefix.len()).position(|part| part == prefix);
+    at.is_some_and(|at| word.len() - at - prefix.len() >= SHORTEST)
 }
 
 /// The credentials that an answer gives.

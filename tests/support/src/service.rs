@@ -77,6 +77,13 @@ impl Nest {
         Self::new_in(&parent, kind)
     }
 
+    /// As [`Self::new`], in memory where the machine has plenty of it.
+    pub(crate) fn in_memory(kind: &str) -> std::io::Result<Self> {
+        let Some(folder) = memory_folder() else { return Self::new(kind) };
+        sweep(folder);
+        Self::new_in(folder, kind)
+    }
+
     /// Makes an empty directory for a server of this kind in a folder.
     pub(crate) fn new_in(parent: &Path, kind: &str) -> std::io::Result<Self> {
         let path = parent.join(format!("{PREFIX}{kind}-{}", random_hex()));
@@ -263,6 +270,19 @@ fn traversable_folder() -> PathBuf {
     };
     let folders = [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
     folders.iter().find(open).unwrap_or(&folders[0]).clone()
+}
+
+/// Linux's folder in memory, if it and the machine have enough room for the databases of a test binary: of the tests'
+/// processor time, a tenth is the disk's file system making and removing the files of small databases.
+fn memory_folder() -> Option<&'static Path> {
+    const ROOM_BYTES: u64 = 4 << 30;
+    const MEMORY_KB: u64 = 10 << 20;
+    let folder = Path::new("/dev/shm");
+    let found = rustix::fs::statvfs(folder).ok()?;
+    let memory = fs::read_to_string("/proc/meminfo").ok()?;
+    let available = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let available_kb: u64 = available.trim().trim_end_matches(" kB").parse().ok()?;
+    (found.f_bavail * found.f_frsize >= ROOM_BYTES && available_kb >= MEMORY_KB).then_some(folder)
 }
 
 /// Clears directories whose process is gone and whose watchdog was killed with it.

@@ -1,17 +1,19 @@
 //! A store of its own for each test, on either engine.
 
 use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 use std::time::Duration;
 
 use sqlx::AssertSqlSafe;
 use tempfile::TempDir;
-use waypost::store::open::{Location, Options, open, open_and_migrate};
+use waypost::store::open::{Location, Options, embedded_file, open, open_and_migrate};
 use waypost::store::sql::{Db, Engine};
 
 use crate::postgres::{TEMPLATE, postgres};
 use crate::report;
+use crate::service::scratch;
 
 /// A migrated store that only one test uses. Removed when the test has passed.
 #[derive(Clone)]
@@ -82,6 +84,9 @@ impl Places {
                 let folder = tempfile::Builder::new().prefix("waypost-store-").tempdir();
                 let folder = folder.expect("the folder for temporary files can be written");
                 let path = folder.path().to_owned();
+                if template.is_some() {
+                    copy_migrated(&path);
+                }
                 folders.borrow_mut().push(folder);
                 Location::Embedded(path)
             }
@@ -134,6 +139,34 @@ where
         db.close().await;
         places.clear().await;
     });
+}
+
+/// Puts an embedded store with the schema of this build into an empty data directory, which is quicker than to migrate one.
+///
+/// # Panics
+/// The folder cannot be written, or there is such a store already.
+pub fn copy_migrated(directory: &Path) {
+    static TEMPLATE: OnceLock<PathBuf> = OnceLock::new();
+    let template = TEMPLATE.get_or_init(|| {
+        let folder = scratch("template");
+        let location = Location::Embedded(folder.clone());
+        aside(async move || migrate(location).await);
+        embedded_file(&folder)
+    });
+    let copy = embedded_file(directory);
+    assert!(!copy.exists(), "a store is already in {}", directory.display());
+    std::fs::copy(template, copy).expect("the template can be copied");
+}
+
+pub(crate) async fn migrate(location: Location) {
+    let db = open_and_migrate(&Options::new(location)).await;
+    db.expect("the migrations run on a fresh store").close().await;
+}
+
+/// Runs something to its end in a thread of its own, since the caller may be inside a runtime.
+pub(crate) fn aside(work: impl AsyncFnOnce() + Send + 'static) {
+    let done = std::thread::spawn(move || actix_rt::System::new().block_on(work()));
+    done.join().expect("it ends without a panic");
 }
 
 /// Runs a statement about databases, which takes no parameters and no transaction.
