@@ -80,8 +80,8 @@ pub struct Context {
 }
 
 impl Context {
-    /// Whether an audience is served here. On a node of a cluster that is one of the organizations of this context's shard: who
-    /// watches everything would have to watch every node.
+    /// Whether an audience is served here alone. On a node of a cluster that is one of the organizations of this context's shard:
+    /// who watches everything watches every node.
     #[must_use]
     pub fn serves(&self, audience: Audience) -> bool {
         match audience {

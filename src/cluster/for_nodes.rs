@@ -1,20 +1,28 @@
 //! What only other nodes ask for: the connections and datagrams of hardware trackers, which come to any node and are served by the
-//! owner of their listener's organization.
+//! owner of their listener's organization; and the feed of a shard, for an operator who follows all of them.
 
 use actix_http::ConnectionType;
 use actix_web::HttpResponse;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::HeaderName;
 use actix_web::http::{Method, StatusCode, header};
+use actix_web::web::Data;
 use bytes::Bytes;
 use waypost_actors::model::OrganizationId;
 
 use crate::config::{DeviceListener, DeviceProtocol};
 use crate::context::Context;
+use crate::http::sockets::shard_feed;
 use crate::ingest::devices::{self, datagram};
 use crate::socket;
 
 /// Where nodes reach listeners.
 const DEVICES: &str = "/devices/";
+
+/// Where nodes reach the feed of a shard.
+pub(super) const FEED: &str = "/feed";
+/// The header in which a node says whom a feed is for.
+pub(super) const PASS: HeaderName = HeaderName::from_static("waypost-pass");
 
 /// Where nodes reach the listener of a protocol and an organization.
 pub(super) fn device_path(protocol: DeviceProtocol, organization: OrganizationId) -> String {
@@ -24,8 +32,13 @@ pub(super) fn device_path(protocol: DeviceProtocol, organization: OrganizationId
 /// Answers another node that asks for a listener of this one; gives the request back if it asks for something else.
 pub(super) async fn answer(
     mut request: ServiceRequest,
-    context: &Context,
+    context: &Data<Context>,
 ) -> Result<ServiceResponse, ServiceRequest> {
+    if request.path() == FEED {
+        let pass = request.headers().get(PASS).and_then(|pass| pass.to_str().ok()).unwrap_or_default();
+        let answer = shard_feed(context, request.request(), pass).await;
+        return Ok(request.into_response(answer.unwrap_or_else(|error| error.error_response())));
+    }
     if !request.path().starts_with(DEVICES) {
         return Err(request);
     }

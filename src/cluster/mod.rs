@@ -6,6 +6,7 @@ pub mod assignment;
 mod claim;
 mod devices;
 mod exchange;
+mod feeds;
 pub mod first_message;
 mod for_nodes;
 pub mod from_node;

@@ -29,9 +29,9 @@ use crate::readiness::Readiness;
 use crate::store::shard::Shard;
 
 /// How long a request waits for a shard that is changing its owner.
-const OWNER_WITHIN: Duration = Duration::from_secs(5);
+pub(super) const OWNER_WITHIN: Duration = Duration::from_secs(5);
 /// Pause between two looks for the owner.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// What the routers of all threads share.
 #[derive(Clone)]

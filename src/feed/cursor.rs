@@ -8,8 +8,10 @@ use crate::auth::CursorSigner;
 /// A cursor older than this cannot be resumed on the feed. Seconds: 7 days.
 const KEEP_SECONDS: f64 = 7.0 * 86_400.0;
 
-/// There is only one writer now; there may be more later.
-const WRITER: u8 = 1;
+/// How a cursor begins that is a number of one track writer.
+const ONE: u8 = 1;
+/// How one begins that has a number of each shard, in their order.
+const ALL: u8 = 2;
 
 /// Signs the number of the next entry of the log that a client has not seen, for its audience. `known_at`: everything
 /// numbered before it was told by then.
@@ -20,20 +22,45 @@ pub fn sign(
     next_sequence: i64,
     known_at: Timestamp,
 ) -> String {
-    let mut payload = [WRITER; 17];
-    payload[1..9].copy_from_slice(&next_sequence.to_be_bytes());
-    payload[9..].copy_from_slice(&known_at.as_millis().to_be_bytes());
+    seal(cursor_signer, (ONE, audience), &[next_sequence], known_at)
+}
+
+/// Signs such a number for each shard of a cluster, for who follows all organizations.
+pub(super) fn sign_all(cursor_signer: &CursorSigner, next_sequences: &[i64], known_at: Timestamp) -> String {
+    seal(cursor_signer, (ALL, Audience::Everyone), next_sequences, known_at)
+}
+
+fn seal(
+    cursor_signer: &CursorSigner,
+    (kind, audience): (u8, Audience),
+    numbers: &[i64],
+    known_at: Timestamp,
+) -> String {
+    let numbers = numbers.iter().copied().chain([known_at.as_millis()]);
+    let payload: Vec<u8> = [kind].into_iter().chain(numbers.flat_map(i64::to_be_bytes)).collect();
     cursor_signer.sign(&purpose(audience), &payload)
 }
 
 /// The number in a cursor and its instant; `None` if it is not this server's or this audience's.
 #[must_use]
 pub fn read(cursor_signer: &CursorSigner, audience: Audience, cursor: &str) -> Option<(i64, Timestamp)> {
+    let (numbers, known_at) = unseal(cursor_signer, (ONE, audience), cursor)?;
+    match numbers[..] {
+        [number] => Some((number, known_at)),
+        _ => None,
+    }
+}
+
+fn unseal(
+    cursor_signer: &CursorSigner,
+    (kind, audience): (u8, Audience),
+    cursor: &str,
+) -> Option<(Vec<i64>, Timestamp)> {
     let payload = cursor_signer.open(&purpose(audience), cursor)?;
-    let (&[WRITER], rest) = payload.split_first_chunk::<1>()? else { return None };
-    let (sequence, millis) = rest.split_first_chunk::<8>()?;
-    let known_at = Timestamp::from_millis(i64::from_be_bytes(millis.try_into().ok()?)).ok()?;
-    Some((i64::from_be_bytes(*sequence), known_at))
+    let (numbers, rest) = payload.strip_prefix(&[kind])?.as_chunks::<8>();
+    let mut numbers: Vec<i64> = numbers.iter().map(|bytes| i64::from_be_bytes(*bytes)).collect();
+    let known_at = Timestamp::from_millis(numbers.pop()?).ok()?;
+    rest.is_empty().then_some((numbers, known_at))
 }
 
 /// The number in a cursor, if the feed can be resumed from there.
@@ -45,6 +72,13 @@ pub(super) fn open(
 ) -> Option<i64> {
     let (sequence, known_at) = read(cursor_signer, audience, cursor)?;
     (now.seconds_since(known_at) <= KEEP_SECONDS).then_some(sequence)
+}
+
+/// For each shard, the cursor at which its own feed can be resumed.
+pub(super) fn open_all(cursor_signer: &CursorSigner, cursor: &str, now: Timestamp) -> Option<Vec<String>> {
+    let (numbers, known_at) = unseal(cursor_signer, (ALL, Audience::Everyone), cursor)?;
+    let of_shard = |number| sign(cursor_signer, Audience::Everyone, number, known_at);
+    (now.seconds_since(known_at) <= KEEP_SECONDS).then(|| numbers.into_iter().map(of_shard).collect())
 }
 
 fn purpose(audience: Audience) -> String {

@@ -10,10 +10,12 @@ use waypost_actors::watch::{CommittedRecord, News, PositionBatch, Update};
 use super::changes::Delta;
 use super::ending::{Close, Stop, ended, store_away};
 use super::filter::Filter;
+use super::merged::{MergedSubscription, Told};
 use super::occupancy::OccupancyOut;
 use super::outlet::Telling;
 use super::protocol::{ResetReason, Say, Subscribe};
 use super::session::{Socket, Step};
+use super::shard_feed::{Said, ShardFeeds};
 use super::subscription::{Entry, Subscription, encoded};
 use super::wire::PART;
 use super::{cursor, wire};
@@ -38,24 +40,55 @@ impl Socket {
         // A number not assigned yet cannot be from this log: the store was set back.
         let resumed = asked_for.filter(|next| *next <= subscription.next_sequence);
         subscription.next_sequence = resumed.unwrap_or(subscription.next_sequence);
-        let mode = if resumed.is_some() { "resumed" } else { "snapshot" };
         let sealed = self.cursor(&subscription);
         self.subscriptions.push(subscription);
         let index = self.subscriptions.len() - 1;
-        if asked.cursor.is_some() && resumed.is_none() {
-            self.say(&Say::Reset { id: &asked.id, reason: ResetReason::CursorExpired }).await?;
-        }
-        self.say(&Say::Subscribed { id: &asked.id, mode, cursor: &sealed }).await?;
+        self.subscribed(asked, resumed.is_some(), &sealed).await?;
         self.snapshot(index).await?;
         self.catch_up(index).await
+    }
+
+    /// Subscribes to all organizations of a cluster, and goes on where the client was at each of its shards.
+    pub(super) async fn begin_merged(
+        &mut self,
+        asked: &Subscribe,
+        filter: &Filter,
+        feeds: &dyn ShardFeeds,
+    ) -> Step {
+        let (auth, now) = (self.feed.auth.clone(), self.feed.live.now());
+        let from = asked.cursor.as_deref().and_then(|text| cursor::open_all(&auth.cursor_signer, text, now));
+        let goes_on = (from, filter.has_snapshot());
+        let merged = MergedSubscription::begin(feeds, (&auth, &self.caller), asked, goes_on).await?;
+        let (resumed, sealed) = (merged.resumed(), merged.cursor(&auth.cursor_signer, now));
+        self.merged.push(merged);
+        self.subscribed(asked, resumed, &sealed).await
+    }
+
+    /// Says where a subscription begins.
+    async fn subscribed(&mut self, asked: &Subscribe, resumed: bool, cursor: &str) -> Step {
+        if asked.cursor.is_some() && !resumed {
+            self.say(&Say::Reset { id: &asked.id, reason: ResetReason::CursorExpired }).await?;
+        }
+        let mode = if resumed { "resumed" } else { "snapshot" };
+        self.say(&Say::Subscribed { id: &asked.id, mode, cursor }).await
+    }
+
+    /// Tells the client what a shard said to a subscription to all of them.
+    pub(super) async fn said(&mut self, index: usize, place: usize, said: Option<Said>) -> Step {
+        let (signer, now) = (&self.feed.auth.cursor_signer, self.feed.live.now());
+        match self.merged[index].take(place, said, (signer, now))? {
+            Some(Told { kind, cursor, text }) => {
+                self.tell_client(Telling { kind, cursor: cursor.as_deref(), text: &text }).await
+            }
+            None => Ok(()),
+        }
     }
 
     /// Sends the current state, in parts, so that no message is large.
     pub(super) async fn snapshot(&mut self, index: usize) -> Step {
         let subscription = &mut self.subscriptions[index];
         let vehicles = subscription.take_snapshot();
-        let interest = &subscription.filter.interest;
-        if !interest.positions && !interest.fuel && !interest.occupancy {
+        if !subscription.filter.has_snapshot() {
             return Ok(());
         }
         let id = subscription.id.clone();

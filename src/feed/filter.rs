@@ -51,6 +51,12 @@ impl Filter {
         self.interest.positions || (self.interest.fuel && has_fuel)
     }
 
+    /// Whether the subscription has a snapshot: changes and events alone have none.
+    pub(super) const fn has_snapshot(&self) -> bool {
+        let interest = &self.interest;
+        interest.positions || interest.fuel || interest.occupancy
+    }
+
     /// Whether positions are restricted to a box.
     pub(super) const fn has_box(&self) -> bool {
         self.bbox.is_some()

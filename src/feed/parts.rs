@@ -1,5 +1,6 @@
 //! The feed's dependencies and limits.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use waypost_actors::live::Live;
 use waypost_actors::ports::RecordLog;
 use waypost_actors::watch::Audience;
 
+use super::shard_feed::ShardFeeds;
 use crate::auth::Auth;
 
 /// The dependencies of a feed.
@@ -20,6 +22,8 @@ pub struct Feed {
     pub auth: Arc<Auth>,
     /// Whether an audience is served here.
     pub serves: Arc<dyn Fn(Audience) -> bool + Send + Sync>,
+    /// On a node of a cluster, the way to the feeds of all shards, for who follows every organization.
+    pub shards: Option<Rc<dyn ShardFeeds>>,
     /// Its limits.
     pub limits: FeedLimits,
 }

@@ -1,5 +1,6 @@
 //! One dispatcher's socket, from its sign-in to its close code; or their stream of events, which subscribes once.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
@@ -12,11 +13,12 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use waypost_actors::live::Storing;
 use waypost_actors::model::{Change, OrganizationId};
-use waypost_actors::watch::News;
+use waypost_actors::watch::{Audience, News};
 
 use super::ending::{Close, Stop, broken, ended, goodbye, not_text, session_over, stopped};
 use super::filter::Filter;
 use super::heard::{self, Unread, told};
+use super::merged::{self, MergedSubscription, next_said};
 use super::outlet::{EventStream, Inlet, Outlet, Telling};
 use super::parts::Feed;
 use super::protocol::{Heard, Say, Subscribe};
@@ -64,6 +66,8 @@ pub(super) struct Socket {
     organization: Option<OrganizationId>,
     pub(super) show_change: ShowChange,
     pub(super) subscriptions: Vec<Subscription>,
+    /// Those that are of other nodes, too.
+    pub(super) merged: Vec<MergedSubscription>,
     pub(super) resets: Vec<Instant>,
     stopping: watch::Receiver<Option<End>>,
     storing: Storing,
@@ -125,7 +129,8 @@ fn asked_for(
         .map_err(|(pointer, detail)| ("forbidden", FieldError::new(pointer, "forbidden", detail)))?;
     let nobody = || FieldError::new("/filter/organizationId", "notFound", "no such organization");
     let audience = audience(caller, organization, asked).ok_or_else(|| ("notFound", nobody()))?;
-    if !(feed.serves)(audience) {
+    let is_merged = audience == Audience::Everyone && feed.shards.is_some();
+    if !(feed.serves)(audience) && !is_merged {
         let detail =
             "not served here: connect with ?organizationId= in the address, once for each organization";
         return Err(("organizationRequired", FieldError::new("/filter/organizationId", "required", detail)));
@@ -150,6 +155,7 @@ async fn attend(
         organization,
         show_change,
         subscriptions: Vec::new(),
+        merged: Vec::new(),
         resets: Vec::new(),
         stopping: place.ending.clone(),
         told_storing: true,
@@ -196,6 +202,7 @@ impl Socket {
                     self.turn = index + 1;
                     self.news(index, news).await
                 }
+                (index, shard, said) = next_said(&mut self.merged) => self.said(index, shard, said).await,
                 () = until(due) => self.deltas().await,
                 () = self.storing.other_than(self.told_storing) => self.tell_storing().await,
                 _ = heartbeat.tick() => self.heartbeat().await,
@@ -213,7 +220,7 @@ impl Socket {
             Some(Ok(Message::Text(text))) => match heard::read(&text) {
                 Ok(Heard::Subscribe(asked)) => self.subscribe(&asked).await,
                 Ok(Heard::Unsubscribe { id }) => {
-                    self.subscriptions.retain(|subscription| subscription.id != id);
+                    self.unsubscribe(&id);
                     Ok(())
                 }
                 Ok(Heard::Ping {}) => self.say(&Say::Pong { server_time: self.feed.live.now() }).await,
@@ -236,7 +243,9 @@ impl Socket {
     }
 
     async fn subscribe(&mut self, asked: &Subscribe) -> Step {
-        let others = self.subscriptions.iter().filter(|known| known.id != asked.id).count();
+        let ids = self.subscriptions.iter().map(|known| &known.id);
+        let others =
+            ids.chain(self.merged.iter().map(|known| &known.id)).filter(|id| **id != asked.id).count();
         if others >= self.feed.limits.subscriptions {
             let detail = format!("a socket may have {} subscriptions", self.feed.limits.subscriptions);
             return self.refuse(Some(&asked.id), "tooManySubscriptions", &detail, &[]).await;
@@ -248,13 +257,29 @@ impl Socket {
                 return self.refuse(Some(&asked.id), code, &told(&errors), &errors).await;
             }
         };
-        self.subscriptions.retain(|known| known.id != asked.id);
-        self.begin(asked, filter).await
+        self.unsubscribe(&asked.id);
+        match self.feed.shards.clone() {
+            Some(shards) if filter.interest.audience == Audience::Everyone => {
+                if self.merged.len() >= merged::MOST {
+                    let detail =
+                        format!("a socket may have {} subscriptions to all organizations", merged::MOST);
+                    return self.refuse(Some(&asked.id), "tooManySubscriptions", &detail, &[]).await;
+                }
+                self.begin_merged(asked, &filter, &*shards).await
+            }
+            _ => self.begin(asked, filter).await,
+        }
+    }
+
+    fn unsubscribe(&mut self, id: &str) {
+        self.subscriptions.retain(|known| known.id != id);
+        self.merged.retain(|known| known.id != id);
     }
 
     async fn heartbeat(&mut self) -> Step {
+        let cursors = self.cursors();
         if self.out.is_stream() {
-            let cursor = self.subscriptions.first().map(|subscription| self.cursor(subscription));
+            let cursor = cursors.into_values().next();
             self.out.keep_alive(cursor.as_deref());
             return Ok(());
         }
@@ -262,13 +287,18 @@ impl Socket {
             return Err(Stop::Close(Close(4408, "timeout", "no sign of life for three pings".to_owned())));
         }
         self.unanswered += 1;
-        let cursors: std::collections::BTreeMap<&str, String> =
-            self.subscriptions.iter().map(|known| (known.id.as_str(), self.cursor(known))).collect();
         let cursors: Box<RawValue> = wire::raw(wire::json(&cursors));
         let server_time = self.feed.live.now();
         self.send(Frame::ping()).await?;
-        let storing = self.storing.is_so();
+        let storing = self.storing.is_so() && self.merged.iter().all(MergedSubscription::storing);
         self.say(&Say::Heartbeat { server_time, cursors: &cursors, storing }).await
+    }
+
+    /// Where each subscription's events go on, by its name.
+    fn cursors(&self) -> BTreeMap<String, String> {
+        let (signer, now) = (&self.feed.auth.cursor_signer, self.feed.live.now());
+        let own = self.subscriptions.iter().map(|known| (known.id.clone(), self.cursor(known)));
+        own.chain(self.merged.iter().map(|known| (known.id.clone(), known.cursor(signer, now)))).collect()
     }
 
     async fn tell_storing(&mut self) -> Step {

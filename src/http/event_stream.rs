@@ -59,7 +59,7 @@ pub async fn stream_events(context: Shared, request: HttpRequest, mut query: Que
     let caller = signed_in(&context, &request, ticket.as_deref(), last_id).await?;
     caller.may(Action::WatchLive)?;
     query.finish()?;
-    if let Some((code, detail)) = feed::refusal(&feed_of(&context), &caller, &asked) {
+    if let Some((code, detail)) = feed::refusal(&feed_of(&context, &request), &caller, &asked) {
         let code = match code {
             "forbidden" => Code::Forbidden,
             "notFound" => Code::NotFound,
@@ -73,7 +73,7 @@ pub async fn stream_events(context: Shared, request: HttpRequest, mut query: Que
     let (body, pieces) = channel(PIECES);
     body.try_send(Bytes::from(retry(RETRY_SECONDS))).ok();
     let tools = (context.sessions.clone(), changes::shown_to_callers(&context));
-    actix_web::rt::spawn(feed::stream((body, pass), feed_of(&context), caller, tools, asked));
+    actix_web::rt::spawn(feed::stream((body, pass), feed_of(&context, &request), caller, tools, asked));
     let next = |mut pieces: Receiver<Bytes>| async move {
         pieces.recv().await.map(|piece| (Ok::<_, actix_web::Error>(piece), pieces))
     };

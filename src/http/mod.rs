@@ -74,6 +74,7 @@ use actix_web::web::{self, ServiceConfig};
 use crate::cluster::router::Router;
 use crate::context::Context;
 use crate::feed::ShowChange;
+use crate::feed::shard_feed::ShardFeeds;
 
 /// What callers may see of changes of master data.
 #[must_use]
@@ -122,7 +123,7 @@ impl Front {
 pub fn configure(config: &mut ServiceConfig, front: Front) {
     match front {
         Front::Single(context) => config.app_data(context),
-        Front::Cluster(router) => config.app_data(router),
+        Front::Cluster(router) => config.app_data(Rc::clone(&router) as Rc<dyn ShardFeeds>).app_data(router),
     };
     routes::mount(config);
     config.default_service(web::to(fallback::unrouted));

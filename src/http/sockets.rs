@@ -1,5 +1,6 @@
 //! The two sockets: trackers report on `/v1/ws/tracker`, dispatchers watch on `/v1/ws/live`.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use crate::auth::{
     API_KEY_PREFIX, Action, AuthError, Caller, OrgScope, Reports, TrackerCredential, TrackerRefused,
 };
 use crate::context::Context;
+use crate::feed::shard_feed::{PASS, ShardFeeds};
 use crate::feed::{self, Feed, FeedLimits, Opening};
 use crate::ingest::{self, Intake, SocketLimits, protocol};
 use crate::sessions::{End, ReportingSession};
@@ -111,7 +113,7 @@ pub async fn live_socket(
         None => None,
     };
     let answer = socket::handshake(&request, &[])?;
-    let feed = feed_of(&context);
+    let feed = feed_of(&context, &request);
     let sessions = context.sessions.clone();
     let opening =
         Opening { caller, organization, sessions, show_change: changes::shown_to_callers(&context) };
@@ -120,9 +122,29 @@ pub async fn live_socket(
     }))
 }
 
+/// The feed of the shard that answers, for another node: its caller is followed for all of the shard's organizations.
+/// `pass`: whom the other node has signed in.
+pub async fn shard_feed(
+    context: &Shared,
+    request: &HttpRequest,
+    pass: &str,
+) -> Result<HttpResponse, actix_web::Error> {
+    let caller = context.auth.resume_stream(PASS, pass).await.map_err(Problem::from)?;
+    caller.may(Action::WatchLive).map_err(Problem::from)?;
+    let answer = socket::handshake(request, &[])?;
+    let feed = Feed { serves: Arc::new(|_| true), shards: None, ..feed_of(context, request) };
+    let show_change = changes::shown_to_callers(context);
+    let opening =
+        Opening { caller: Some(caller), organization: None, sessions: context.sessions.clone(), show_change };
+    Ok(socket::serve(answer, feed::protocol::MAX_FRAME_BYTES, |out, messages| {
+        feed::run(out, messages, feed, opening)
+    }))
+}
+
 /// The feed and its limits.
-pub(super) fn feed_of(context: &Context) -> Feed {
+pub(super) fn feed_of(context: &Context, request: &HttpRequest) -> Feed {
     Feed {
+        shards: request.app_data::<Rc<dyn ShardFeeds>>().cloned(),
         live: context.live.clone(),
         log: Arc::clone(&context.track) as _,
         auth: context.auth.clone(),

@@ -115,6 +115,12 @@ impl Book {
         self.transcript.borrow().clone()
     }
 
+    /// The transcript so far, with what somebody else on the feed was told.
+    pub(crate) fn as_told_to(&self, other: &Self) -> Transcript {
+        let Transcript { told, broken_off, .. } = other.transcript();
+        Transcript { told, broken_off, ..self.transcript() }
+    }
+
     /// The number of vehicles that got something acknowledged that they sent since they were last forgotten.
     pub(crate) fn vehicles_answered(&self) -> usize {
         self.vehicles.borrow().len()

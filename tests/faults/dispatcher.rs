@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use waypost_client::Api;
-use waypost_client::socket::{feed_of, say};
+use waypost_client::socket::{feed, feed_of, say};
 
 use crate::book::Book;
 use crate::ledger::FeedRecord;
@@ -17,12 +17,16 @@ const PATIENCE: Duration = Duration::from_secs(40);
 /// The pause before it reconnects.
 const AWAY: Duration = Duration::from_millis(50);
 
-/// Watches an organization until the run is over.
-pub(crate) async fn watch((api, servers): (Rc<Api>, Vec<String>), organization: String, book: Rc<Book>) {
+/// Watches an organization, or as an operator all of them, until the run is over.
+pub(crate) async fn watch(
+    (api, servers): (Rc<Api>, Vec<String>),
+    organization: Option<String>,
+    book: Rc<Book>,
+) {
     let mut cursor = Value::Null;
     // The next time at another node, if there are any.
     for server in servers.iter().cycle() {
-        let end = session((&api, server), &organization, &book, &mut cursor).await;
+        let end = session((&api, server), organization.as_deref(), &book, &mut cursor).await;
         if end == "401" {
             // The access token has expired; if the server does not answer, the next attempt will show that.
             let _ = api.renew().await;
@@ -32,13 +36,24 @@ pub(crate) async fn watch((api, servers): (Rc<Api>, Vec<String>), organization: 
 }
 
 /// One connection; returns how it ended.
-async fn session((api, server): (&Api, &str), organization: &str, book: &Book, cursor: &mut Value) -> String {
-    let mut socket = match connect(feed_of(server, &api.token(), organization)).await {
+async fn session(
+    (api, server): (&Api, &str),
+    organization: Option<&str>,
+    book: &Book,
+    cursor: &mut Value,
+) -> String {
+    let request = match organization {
+        Some(organization) => feed_of(server, &api.token(), organization),
+        None => feed(server, &api.token()),
+    };
+    let mut socket = match connect(request).await {
         Ok(socket) => socket,
         Err(why) => return why,
     };
-    let mut subscribe = json!({ "type": "subscribe", "id": "log", "topics": ["events", "occupancy"],
-        "filter": { "organizationId": organization } });
+    let mut subscribe = json!({ "type": "subscribe", "id": "log", "topics": ["events", "occupancy"] });
+    if let Some(organization) = organization {
+        subscribe["filter"] = json!({ "organizationId": organization });
+    }
     let resumes = !cursor.is_null();
     if resumes {
         subscribe["cursor"] = cursor.clone();

@@ -88,6 +88,8 @@ pub(crate) struct Drill {
     buses: Vec<Bus>,
     trackers: JoinSet<()>,
     dispatcher: AbortHandle,
+    /// On nodes, who follows all organizations at once, and what that one was told.
+    operator: Option<(AbortHandle, Rc<Book>)>,
 }
 
 impl Drill {
@@ -144,9 +146,14 @@ impl Drill {
         }
         let mut servers = vec![launch.url()];
         servers.extend(peers.iter().map(|(launch, _)| launch.url()));
-        let watching = dispatcher::watch((Rc::clone(&api), servers), organization, Rc::clone(&book));
-        let dispatcher = tokio::task::spawn_local(watching).abort_handle();
-        assert!(book.until(DEADLINE, || book.read(|counts| counts.subscriptions > 0)).await, "no feed");
+        let dispatcher = watching((&api, &servers), Some(organization), &book).await;
+        let operator = match load.peers {
+            0 => None,
+            _ => {
+                let book = Rc::new(Book::default());
+                Some((watching((&api, &servers), None, &book).await, book))
+            }
+        };
         let buses: Vec<Bus> = ground.fleet.buses.iter().step_by(load.step).cloned().collect();
         let fixes = buses.iter().map(|bus| bus.points.len()).sum();
         let mut drill = Self {
@@ -162,6 +169,7 @@ impl Drill {
             buses,
             trackers: JoinSet::new(),
             dispatcher,
+            operator,
         };
         drill.send_trackers();
         drill
@@ -291,6 +299,10 @@ impl Drill {
         let stored = shelf::read_whole(&place).await;
         let undisturbed = Rc::clone(&ground.undisturbed[&self.load.step]);
         self.judge(&in_the_end(&self.book.transcript(), &stored, &undisturbed));
+        if let Some((operator, book)) = &self.operator {
+            operator.abort();
+            self.judge(&in_the_end(&self.book.as_told_to(book), &stored, &undisturbed));
+        }
         ground.drop_copy(&place).await;
         self.book.counts()
     }
@@ -324,8 +336,18 @@ impl Drill {
         }
         shelf.close().await;
         // If it never comes, the checks report it.
-        self.book.until(Duration::from_secs(30), || self.book.last_told() >= last).await;
+        for book in [Some(&self.book), self.operator.as_ref().map(|(_, book)| book)].into_iter().flatten() {
+            book.until(Duration::from_secs(30), || book.last_told() >= last).await;
+        }
     }
+}
+
+/// Somebody on the feed, once that is so.
+async fn watching((api, servers): (&Rc<Api>, &[String]), of: Option<String>, book: &Rc<Book>) -> AbortHandle {
+    let watching = dispatcher::watch((Rc::clone(api), servers.to_vec()), of, Rc::clone(book));
+    let watching = tokio::task::spawn_local(watching).abort_handle();
+    assert!(book.until(DEADLINE, || book.read(|counts| counts.subscriptions > 0)).await, "no feed");
+    watching
 }
 
 /// Makes a server a node of a cluster.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod ahead;
+mod all_organizations;
 mod answers;
 mod away;
 mod bad_input;

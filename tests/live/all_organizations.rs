@@ -1,0 +1,261 @@
+//! An operator who follows all organizations at any node of a cluster, of which each has some of them.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use waypost_client::socket;
+use waypost_client::{Api, Method};
+use waypost_test_support::{Engine, Launch, Program, TestStore, eventually, port_for_restarts, run};
+
+use crate::events::Events;
+use crate::feed::subscribe;
+use crate::server::{DEADLINE, INSIDE, launch, text};
+use crate::wire::{Wire, crossings};
+
+/// So many that no node has all of them, except once in many thousand runs.
+const ORGANIZATIONS: usize = 8;
+
+/// An organization with a bus that crosses a fence.
+struct Fleet {
+    organization: String,
+    vehicle: String,
+    token: String,
+}
+
+struct Nodes {
+    launches: Vec<Launch>,
+    programs: Vec<Program>,
+    api: Api,
+    fleets: Vec<Fleet>,
+}
+
+impl Nodes {
+    async fn start(store: &TestStore) -> Self {
+        let launches: Vec<Launch> = (0..2)
+            .map(|_| {
+                let mut launch = launch(store);
+                let listen = format!("127.0.0.1:{}", port_for_restarts());
+                launch.settings.push(("WAYPOST_NODE_LISTEN".to_owned(), listen));
+                launch
+            })
+            .collect();
+        let programs: Vec<Program> = launches.iter().map(Program::spawn).collect();
+        for program in &programs {
+            program.ready().await;
+        }
+        let api = programs[0].operator().await;
+        let mut fleets = Vec::new();
+        for number in 0..ORGANIZATIONS {
+            fleets.push(Self::fleet(&api, number).await);
+        }
+        Self { launches, programs, api, fleets }
+    }
+
+    async fn fleet(api: &Api, number: usize) -> Fleet {
+        let name = format!("org{number}");
+        let body = json!({ "name": name, "contactEmail": format!("{name}@example.org"),
+            "admin": { "email": format!("{name}-admin@example.org"), "firstName": "A", "lastName": "B" } });
+        let organization = text(&api.send(Method::POST, "/v1/organizations", &body).await.unwrap()["id"]);
+        let path = format!("/v1/organizations/activate/{organization}");
+        api.send(Method::PUT, &path, &json!({})).await.unwrap();
+        let fence = json!({ "organizationId": organization, "name": "depot", "effectiveFrom": null,
+            "rules": { "exitMarginMeters": 0, "inferPassages": false, "holdWhileStanding": false },
+            "shape": { "type": "circle", "radiusMeters": 500.0,
+                "center": { "latitude": INSIDE, "longitude": -97.74 } } });
+        api.send(Method::POST, "/v1/geofences", &fence).await.unwrap();
+        let bus = json!({ "organizationId": organization, "name": "bus", "category": "bus",
+            "tracker": { "uniqueId": name }, "tracking": { "maxSpeedKmh": null, "maxAccuracyMeters": null } });
+        let made = api.send(Method::POST, "/v1/vehicles", &bus).await.unwrap();
+        Fleet { organization, vehicle: text(&made["id"]), token: text(&made["tracker"]["token"]) }
+    }
+
+    /// Every bus crosses its fence.
+    async fn cross(&self, from: i64, to: i64) {
+        for fleet in &self.fleets {
+            let items = json!({ "items": crossings(from, to) });
+            self.api.send_as(&fleet.token, "/v1/positions", &items).await.unwrap();
+        }
+    }
+
+    async fn wire(&self, node: usize) -> Wire {
+        let url = self.launches[node].url();
+        // While a node is replaced the answer is 503.
+        let open = async || Wire::open(socket::feed(&url, &self.api.token())).await.ok();
+        eventually(DEADLINE, open).await
+    }
+
+    fn vehicles(&self) -> BTreeSet<String> {
+        self.fleets.iter().map(|fleet| fleet.vehicle.clone()).collect()
+    }
+}
+
+fn vehicle_of(event: &Value) -> String {
+    text(&event["event"]["vehicleId"])
+}
+
+/// Reads the snapshot; its vehicles.
+async fn snapshot(wire: &mut Wire) -> BTreeSet<String> {
+    let mut vehicles = BTreeSet::new();
+    for number in 0.. {
+        let part = wire.hear("snapshot").await;
+        assert_eq!(part["part"], number);
+        vehicles
+            .extend(part["vehicles"].as_array().unwrap().iter().map(|vehicle| text(&vehicle["vehicleId"])));
+        if part["last"] == true {
+            break;
+        }
+    }
+    vehicles
+}
+
+/// Reads as many events; their ids and the last cursor.
+async fn events(wire: &mut Wire, count: usize) -> (Vec<String>, Value) {
+    let (mut ids, mut cursor) = (Vec::new(), Value::Null);
+    while ids.len() < count {
+        let said = wire.until(|said| said["type"] == "event").await;
+        ids.push(text(&said["event"]["id"]));
+        cursor = said["cursor"].clone();
+    }
+    (ids, cursor)
+}
+
+async fn begin(wire: &mut Wire, cursor: Option<&Value>) -> Value {
+    let mut asked = subscribe("all");
+    if let Some(cursor) = cursor {
+        asked["cursor"] = cursor.clone();
+    }
+    wire.say(&asked).await;
+    wire.hear("subscribed").await
+}
+
+#[test]
+fn who_follows_all_organizations_is_told_of_each_at_any_node() {
+    run(Engine::Postgres, async |store| {
+        let mut nodes = Nodes::start(&store).await;
+        nodes.cross(1, 2).await;
+        for node in 0..2 {
+            let mut wire = nodes.wire(node).await;
+            assert_eq!(begin(&mut wire, None).await["mode"], "snapshot");
+            assert_eq!(snapshot(&mut wire).await, nodes.vehicles(), "at node {node}");
+            // Those of one organization are not told of on a socket that was opened for all.
+            let mut one = subscribe("one");
+            one["filter"] = json!({ "vehicleIds": [nodes.fleets[0].vehicle] });
+            wire.say(&one).await;
+            let said = wire.until(|said| said["type"] == "subscribed").await;
+            assert_eq!(said["id"], "one");
+            // A third would be a socket to each shard too many.
+            wire.say(&subscribe("third")).await;
+            let refused = wire.until(|said| said["type"] == "error").await;
+            assert_eq!((&refused["code"], &refused["id"]), (&json!("tooManySubscriptions"), &json!("third")));
+            wire.say(&json!({ "type": "unsubscribe", "id": "one" })).await;
+
+            nodes.cross(3 + node as i64, 3 + node as i64).await;
+            let mut told = BTreeSet::new();
+            let mut moved = BTreeSet::new();
+            while told.len() < ORGANIZATIONS || moved.len() < ORGANIZATIONS {
+                let said = wire.until(|said| said["id"] == "all").await;
+                match said["type"].as_str() {
+                    Some("event") => assert!(told.insert(vehicle_of(&said)), "each once"),
+                    _ => moved.extend(
+                        said["vehicles"].as_array().unwrap().iter().map(|one| text(&one["vehicleId"])),
+                    ),
+                }
+            }
+            assert_eq!((told, moved), (nodes.vehicles(), nodes.vehicles()));
+        }
+        nodes.changes().await;
+        nodes.streams().await;
+        for program in &mut nodes.programs {
+            program.stop().await;
+        }
+    });
+}
+
+#[test]
+fn who_follows_all_organizations_misses_nothing_when_a_node_is_killed() {
+    run(Engine::Postgres, async |store| {
+        let mut nodes = Nodes::start(&store).await;
+        let mut wire = nodes.wire(1).await;
+        begin(&mut wire, None).await;
+        snapshot(&mut wire).await;
+        nodes.cross(1, 4).await;
+        let (mut seen, cursor) = events(&mut wire, 2 * ORGANIZATIONS).await;
+
+        nodes.programs[0].kill();
+        // Whether its shards' feeds end first, or the socket does, is a matter of where the operator is.
+        let ended = async { while wire.next().await.is_ok() {} };
+        tokio::time::timeout(DEADLINE, ended).await.expect("a feed that has lost some organizations ends");
+        let mut wire = nodes.wire(1).await;
+        let subscribed = begin(&mut wire, Some(&cursor)).await;
+        assert_eq!(subscribed["mode"], "resumed", "{subscribed}");
+        nodes.api = nodes.programs[1].operator().await;
+        nodes.cross(5, 6).await;
+        let (more, _) = events(&mut wire, 4 * ORGANIZATIONS).await;
+        seen.extend(more);
+        let all: BTreeSet<&String> = seen.iter().collect();
+        assert_eq!((all.len(), seen.len()), (6 * ORGANIZATIONS, 6 * ORGANIZATIONS), "each once");
+
+        // A cursor of another log begins anew.
+        let other = nodes.cursor_of_one().await;
+        wire.say(&json!({ "type": "subscribe", "id": "all", "topics": ["events"], "cursor": other })).await;
+        assert_eq!(wire.hear("reset").await["reason"], "cursorExpired");
+        assert_eq!(wire.hear("subscribed").await["mode"], "snapshot");
+        nodes.programs[1].stop().await;
+    });
+}
+
+impl Nodes {
+    /// Each organization's node says what its things look like.
+    async fn changes(&self) {
+        let mut wire = self.wire(1).await;
+        wire.say(&json!({ "type": "subscribe", "id": "all", "topics": ["changes"] })).await;
+        assert_eq!(wire.hear("subscribed").await["mode"], "snapshot");
+        for fleet in &self.fleets {
+            let path = format!("/v1/vehicles/{}?organizationId={}", fleet.vehicle, fleet.organization);
+            self.api
+                .send(Method::PUT, &path, &json!({ "name": "renamed", "category": "bus" }))
+                .await
+                .unwrap();
+        }
+        let mut changed = BTreeSet::new();
+        while changed.len() < ORGANIZATIONS {
+            let said = wire.hear("change").await;
+            assert_eq!(said["change"]["data"]["name"], "renamed", "{said}");
+            assert!(changed.insert(text(&said["change"]["resourceId"])), "each once");
+        }
+        assert_eq!(changed, self.vehicles());
+        // Read by number they are each organization's.
+        let refused = self.api.ask(Method::GET, "/v1/changes", None::<&()>).await.unwrap();
+        assert_eq!((refused.status, &refused.json()["code"]), (422, &json!("organizationRequired")));
+    }
+
+    /// A stream of events goes on by the id of the last one, at another node.
+    async fn streams(&self) {
+        let open = async |node: usize, id: &str| {
+            Events::open(&self.launches[node].url(), "topics=events", &self.api.token(), id).await.unwrap()
+        };
+        let mut stream = open(1, "").await;
+        assert_eq!(stream.next().await.unwrap().unwrap().name, "subscribed");
+        self.cross(5, 5).await;
+        let mut told = BTreeSet::new();
+        while told.len() < ORGANIZATIONS {
+            let event = stream.next().await.unwrap().unwrap();
+            if event.name != "event" {
+                continue;
+            }
+            assert!(told.insert(vehicle_of(&event.data)), "each once");
+            if told.len() == ORGANIZATIONS / 2 {
+                stream = open(0, &event.id).await;
+            }
+        }
+    }
+
+    async fn page(&self, path: &str) -> Value {
+        serde_json::from_slice(&self.api.get(path).await.unwrap()).unwrap()
+    }
+
+    async fn cursor_of_one(&self) -> Value {
+        let path = format!("/v1/changes?after=latest&organizationId={}", self.fleets[0].organization);
+        self.page(&path).await["pagination"]["endCursor"].clone()
+    }
+}
