@@ -20,9 +20,9 @@ use crate::error::LiveError;
 use crate::model::{AttributesByFix, Fix, VehicleId};
 use crate::ports::{Cause, Counts, RefusedFix, StoreError};
 
-/// Attempts at delivering one report to a vehicle whose actor keeps failing; then the tracker has to send it again
-/// later. The last attempt leaves out a fix on which the others panicked.
-const ATTEMPTS: usize = 4;
+/// Restarts of a vehicle's actor that lose the same report; then the tracker has to send it again later. The last of
+/// them leaves out a fix on which the others panicked.
+const MAX_RESTARTS: usize = 3;
 /// The reason that is kept with a fix that the engine panics on.
 const PANICS: &str = "the engine failed on it three times";
 
@@ -326,15 +326,20 @@ impl Reporter {
     ) -> Result<bool, LiveError> {
         let (mut is_unknown, mut failed) = (false, None);
         let mut to_send: Vec<usize> = (0..batch.len()).collect();
-        for attempt in 0..ATTEMPTS {
+        let (mut is_first, mut restarts) = (true, 0);
+        while restarts < MAX_RESTARTS {
+            let mut is_restart = false;
             for index in to_send {
                 let Some(vehicle) = vehicles.get(index).copied() else { continue };
-                let (part, stale) = match attempt {
-                    0 => (batch.part(index), None),
-                    _ => (batch.lost_part(index), self.handles.remove(&vehicle)),
+                let (part, stale) = match is_first {
+                    true => (batch.part(index), None),
+                    false => (batch.lost_part(index), self.handles.remove(&vehicle)),
                 };
                 match self.handle(vehicle, stale.map(|handle| handle.incarnation)).await {
-                    Ok(handle) => handle.report(part).await,
+                    Ok(handle) => {
+                        is_restart |= !is_first && handle.restarted;
+                        handle.report(part).await;
+                    }
                     Err(error) => {
                         // The other parts are sent all the same.
                         if error == LiveError::UnknownVehicle {
@@ -350,7 +355,10 @@ impl Reporter {
             if to_send.is_empty() {
                 return failed.map_or(Ok(is_unknown), Err);
             }
-            // Their actors went idle or panicked: their successors get the same fixes.
+            // Their actors went idle or panicked: their successors get the same fixes. Going idle is no failure, however
+            // often it comes first.
+            restarts += usize::from(is_restart);
+            is_first = false;
         }
         Err(LiveError::Unavailable)
     }

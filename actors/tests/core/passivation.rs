@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use waypost_actors::live::LiveConfig;
 use waypost_actors::model::{Cause, EventKind};
 use waypost_actors::ports::Counts;
 
-use crate::world::{INSIDE, OUTSIDE, World, crossings, eventually, fence, fix, quick, vehicle, within};
+use crate::world::{
+    INSIDE, OUTSIDE, World, crossings, eventually, fence, fix, known_vehicle, quick, vehicle, within,
+};
 
 fn drowsy() -> LiveConfig {
     LiveConfig { idle_after: Duration::from_millis(5), ..quick() }
@@ -53,6 +56,33 @@ async fn it_does_not_go_while_something_is_on_its_way() {
     world.store.release();
     within(pending.committed()).await.unwrap();
     eventually("now it goes too", || world.actors() == 0).await;
+    world.end().await;
+}
+
+/// Each time it is found, and gone again before the report is there.
+#[actix_rt::test]
+async fn however_often_it_goes_first_a_report_is_not_refused() {
+    let world = World::with(2, LiveConfig { idle_after: Duration::ZERO, ..quick() }).await;
+    let mut reporter = world.live.reporter();
+    for fix in crossings(3) {
+        let mut report = Box::pin(reporter.report(vehicle(1), vec![fix]));
+        let mut applied = None;
+        for _ in 0..9 {
+            applied = report.as_mut().now_or_never();
+            if applied.is_some() {
+                break; // the directory was so quick that the report came first
+            }
+            // What goes through the directory behind it is answered once its actor was started.
+            world.live.put_vehicle(known_vehicle(2, 1)).await.unwrap();
+            eventually("it went", || world.actors() == 0).await;
+        }
+        let applied = match applied {
+            Some(applied) => applied,
+            None => within(report).await,
+        };
+        assert_eq!(within(applied.unwrap().committed()).await, Ok(Counts { stored: 1, duplicates: 0 }));
+    }
+    assert_eq!(world.live.meters().restarts.get(), 0);
     world.end().await;
 }
 

@@ -3,8 +3,11 @@
 
 use std::thread;
 
+use futures_util::FutureExt as _;
+use waypost_actors::live::LiveError;
 use waypost_actors::ports::Counts;
 use waypost_actors::report::Reporter;
+use waypost_actors::watch::Audience;
 
 use crate::world::{INSIDE, OUTSIDE, World, eventually, fix, quick, vehicle, within};
 
@@ -54,5 +57,43 @@ async fn it_moves_to_a_connection_that_goes_on_for_long_and_to_no_request() {
     let events = world.store.events_of(vehicle(1)).len();
     assert_eq!(events, seconds as usize + 1, "each fix crosses the boundary");
     eventually("one actor", || world.actors() == 1).await;
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn it_does_not_move_before_it_has_served_anybody() {
+    let world = World::with(1, quick()).await;
+    let here = Some(thread::current().id());
+    let mut before = world.live.reporter();
+    world.live.lend_thread();
+    let mut long = world.live.reporter().for_long();
+    // It is started for the first, and asked to move by the second before the first could report.
+    let mut first = Box::pin(before.report(vehicle(1), vec![fix(0.0, INSIDE)]));
+    assert!(first.as_mut().now_or_never().is_none());
+    let second = within(long.report(vehicle(1), vec![fix(1.0, OUTSIDE)])).await.expect("applied");
+    assert_eq!(within(second.committed()).await, Ok(STORED));
+    assert_ne!(world.clock.read_on(), here);
+    let first = within(first).await.expect("applied");
+    assert_eq!(within(first.committed()).await, Ok(STORED));
+    assert_eq!((world.clock.read_on() == here, world.actors()), (false, 1));
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn one_that_was_only_shown_moves_like_any_other() {
+    let world = World::with(2, quick()).await;
+    let here = Some(thread::current().id());
+    let _watched = world.live.watch(Audience::Everyone).await.expect("there");
+    world.store.set_away(true);
+    let mut before = world.live.reporter();
+    let failed = within(before.report(vehicle(2), vec![fix(0.0, INSIDE)])).await.expect("applied");
+    assert_eq!(within(failed.committed()).await, Err(LiveError::Unavailable));
+    let shown = within(before.report(vehicle(1), vec![fix(0.0, INSIDE)])).await;
+    assert_eq!(shown.map(|_| ()), Err(LiveError::Unavailable));
+    world.store.set_away(false);
+    eventually("the store is back", || world.live.is_available()).await;
+    world.live.lend_thread();
+    report(&mut world.live.reporter().for_long(), 0.0).await;
+    assert_eq!(world.clock.read_on(), here);
     world.end().await;
 }

@@ -204,7 +204,7 @@ impl Handler<Locate> for Directory {
         let worker =
             locate.affinity.worker().cloned().unwrap_or_else(|| self.parts.workers.own_for(locate.vehicle));
         let address = VehicleActor::start_in_arbiter(&worker.thread, move |_| VehicleActor::new(parts));
-        let handle = VehicleHandle { address, incarnation: self.incarnation, worker };
+        let handle = VehicleHandle { address, incarnation: self.incarnation, restarted, worker };
         self.parts.handles.write().insert(locate.vehicle, handle.clone());
         Ok(handle)
     }

@@ -19,6 +19,8 @@ use crate::model::VehicleId;
 pub(crate) struct VehicleHandle {
     pub(crate) address: Addr<VehicleActor>,
     pub(crate) incarnation: u64,
+    /// Whether the actor before it ended without a word: it panicked, or its thread ended.
+    pub(crate) restarted: bool,
     /// The thread it lives on.
     pub(crate) worker: Worker,
 }

@@ -31,6 +31,8 @@ pub(crate) struct VehicleActor {
     /// The state once everything it handed over is committed.
     pub(super) state: Arc<VehicleState>,
     pub(super) last_used: Instant,
+    /// Nothing was asked of it yet: whoever had it started is about to.
+    pub(super) is_new: bool,
     /// Taken out of use: takes no fixes any more.
     pub(super) retired: bool,
     /// What was applied while a correction waits for its slice.
@@ -79,6 +81,7 @@ impl VehicleActor {
             parts,
             state: Arc::default(),
             last_used: Instant::now(),
+            is_new: true,
             retired: false,
             correcting: None,
             correction: 0,
@@ -286,7 +289,7 @@ impl VehicleActor {
 
     /// Compares the request's write generation with the vehicle's.
     fn begin(&mut self, part: &VehicleReport) -> Begun {
-        self.last_used = Instant::now();
+        (self.last_used, self.is_new) = (Instant::now(), false);
         let generation = part.ticket().generation;
         if generation < self.parts.generation {
             Begun::TooLate

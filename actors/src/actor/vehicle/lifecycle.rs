@@ -29,7 +29,10 @@ impl Handler<Leave> for VehicleActor {
     type Result = ();
 
     fn handle(&mut self, _: Leave, ctx: &mut Context<Self>) {
-        self.give_back(ctx);
+        // Two connections that both want it would else take it from each other for ever, and neither be served.
+        if !self.is_new {
+            self.give_back(ctx);
+        }
     }
 }
 

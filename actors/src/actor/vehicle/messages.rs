@@ -41,7 +41,7 @@ pub(crate) struct Correct {
 pub(crate) struct Retire;
 
 /// The vehicle's fixes arrive on another thread than the one it lives on: the actor stops unless something is on
-/// its way. From the directory.
+/// its way, or nothing was asked of it yet. From the directory.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Leave;

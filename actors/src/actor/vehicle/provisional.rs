@@ -20,6 +20,7 @@ impl Handler<ShowProvisional> for VehicleActor {
     type Result = ();
 
     fn handle(&mut self, ShowProvisional(mut fixes, attributes): ShowProvisional, _: &mut Context<Self>) {
+        self.is_new = false;
         let quarantined = self.quarantined.of(&fixes);
         fixes = in_order(&fixes, &quarantined).unwrap_or(fixes);
         let guard = self.parts.poison.guard(&fixes);
