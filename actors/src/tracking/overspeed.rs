@@ -75,9 +75,8 @@ pub(super) fn confirm(state: &mut VehicleState, records: &mut [Record], at: Time
         record.confirmed_at = at;
     }
     let Some(episode) = state.overspeed.as_deref_mut() else { return };
-    let since = episode.since;
-    let its = records.iter().filter(|record| record.is_open() && record.occurred_at == since);
-    for record in its {
+    // If another episode ended among them, this one began after it: it is not told yet, or told by this step too.
+    for record in records {
         let told = match &record.detail {
             Detail::Overspeed(_) => &mut episode.counted,
             Detail::Alert(alert) if alert.rule == AlertRule::Overspeed => &mut episode.raised,

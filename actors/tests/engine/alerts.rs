@@ -122,6 +122,28 @@ fn a_stay_that_goes_on_in_a_fence_that_was_larger_is_revised_once() {
     }
 }
 
+/// A leap waits for the fix that confirms it; so does what it shows, whatever part of the past is judged anew.
+#[test]
+fn a_stay_that_a_leap_shows_to_be_too_long_is_confirmed_with_the_leap() {
+    for slice in 1..6 {
+        let mut life = life(100);
+        life.slice = slice;
+        life.vehicle.limits.max_speed_kmh = Some(200.0);
+        let at_place = |seconds, east| Fix { place: Place::new(0.005, east), ..fix(seconds, 20.0, true) };
+        let fixes = [(0.0, 0.001), (40.0, 0.001), (46.0, 0.009), (50.0, 0.009), (55.0, 0.009)];
+        report(&mut life, &fixes.map(|(seconds, east)| at_place(seconds, east)));
+        let told = |life: &Life| {
+            let mut alerts = life.ledger.records.values().filter(|record| record.as_alert().is_some());
+            let alert = alerts.next().expect("raised");
+            (alert.occurred_at, alert.confirmed_at, alert.revision, alert.is_open())
+        };
+        let expected = (at(45.0), at(50.0), 1, true);
+        assert_eq!(told(&life), expected);
+        report(&mut life, &[at_place(20.0, 0.001)]);
+        assert_eq!(told(&life), expected, "{slice}");
+    }
+}
+
 #[test]
 fn speeding_is_one_after_a_minute() {
     let mut life = life(4);

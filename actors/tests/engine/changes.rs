@@ -5,9 +5,11 @@ use std::collections::{HashMap, HashSet};
 use waypost_actors::model::{
     Cause, Event, EventKind, FenceVersion, Fix, Place, Rules, Timestamp, VehicleLimits,
 };
-use waypost_actors::tracking::{Freshness, NearSpan, settle_change};
+use waypost_actors::tracking::{Freshness, NearSpan, RecordKind, settle_change};
 
+use crate::late::Life;
 use crate::script::{Script, at, square, version};
+use crate::timelines::{Dated, Step, THE_END};
 
 /// A version made at an instant, in force from then on.
 fn made(number: i64, seconds: f64) -> FenceVersion {
@@ -101,6 +103,16 @@ fn an_entry_never_comes_before_its_fence_was_in_force() {
     assert_eq!(script.events(), ["entry@15"]);
     let entry = &script.geofence_events()[0];
     assert!((entry.location.longitude - 0.003).abs() < 1e-9, "{:?}", entry.location);
+}
+
+/// The server's clock is finer than the milliseconds to which crossings are interpolated.
+#[test]
+fn an_entry_comes_at_the_very_instant_of_the_change_that_it_would_come_before() {
+    let instant = Timestamp::from_micros(at(15.0).as_micros() + 400);
+    let change = FenceVersion { changed_at: instant, effective_from: Some(instant), ..made(1, 15.0) };
+    let mut script = Script::with(vec![change]);
+    script.drive(&[(10.0, -2.0), (20.0, 8.0)]);
+    assert_eq!(script.geofence_events()[0].occurred_at, instant);
 }
 
 #[test]
@@ -260,4 +272,40 @@ fn the_state_is_kept_every_500_fixes() {
     script.drive(&parked);
     let kept: Vec<_> = script.effects.checkpoints.iter().map(|kept| kept.at).collect();
     assert_eq!(kept, [at(499.0), at(999.0)]);
+}
+
+/// A part of the past that ends between the fix before a change and the change has nothing of what the change made.
+#[test]
+fn what_a_change_made_is_confirmed_by_it_and_stands_when_the_past_before_it_is_judged_anew() {
+    let deletion = Step::Change {
+        fence: 0,
+        shape: square(0.0, 0.0, 0.01),
+        active: false,
+        deleted: true,
+        rules: Rules::EXACT,
+        dated: Dated::Now,
+    };
+    for (change, slice) in
+        [deletion, Step::Out].iter().flat_map(|change| (1..6).map(move |slice| (change, slice)))
+    {
+        let fences = Script::new(Rules::EXACT).fences;
+        let mut life = Life::new(&fences, None, 100);
+        life.slice = slice;
+        let report = |fixes: &[(f64, f64)]| {
+            let fix = |(seconds, east): &(f64, f64)| {
+                Fix::new(at(*seconds), at(THE_END), Place::new(0.005, east / 1000.0))
+            };
+            Step::Report(fixes.iter().map(fix).collect())
+        };
+        let on_time = [(0.0, -5.0), (5.0, -5.0), (10.0, 5.0), (20.0, 5.0)];
+        life.through(&[(30.0, report(&on_time)), (50.0, change.clone()), (70.0, report(&[(60.0, 5.0)]))]);
+        let exit = |life: &Life| {
+            let mut exits = life.ledger.records.values().filter(|record| record.kind() == RecordKind::Exit);
+            exits.next().map(|exit| (exit.confirmed_at, exit.revision))
+        };
+        assert_eq!(exit(&life), Some((at(50.0), 1)));
+        life.through(&[(80.0, report(&[(2.0, -5.0)]))]);
+        assert_eq!(exit(&life), Some((at(50.0), 1)), "{slice} {change:?}");
+        life.keeps_the_law();
+    }
 }

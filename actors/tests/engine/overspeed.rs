@@ -320,3 +320,35 @@ fn one_that_goes_on_over_a_silence_that_was_filled_is_revised_once() {
         life.keeps_the_law();
     }
 }
+
+/// A leap waits for the fix that confirms it; so does what it shows, whatever part of the past is judged anew.
+#[test]
+fn one_that_a_leap_shows_is_confirmed_with_the_leap() {
+    for slice in 1..8 {
+        let at_place = |seconds: f64, east: f64| Fix {
+            speed_kmh: Some(90.0),
+            ..Fix::new(at(seconds), at(THE_END), Place::new(0.005, east))
+        };
+        let mut life = life(100);
+        life.slice = slice;
+        life.vehicle.limits.max_speed_kmh = Some(200.0);
+        let fixes =
+            [(5.0, 0.5), (10.0, 0.5), (16.0, 0.6), (20.0, 0.6), (60.0, 0.6), (66.0, 0.7), (70.0, 0.7)];
+        let report = |fixes: Vec<Fix>| vec![(THE_END, Step::Report(fixes))];
+        life.through(&report(fixes.map(|(seconds, east)| at_place(seconds, east)).to_vec()));
+        let told = |life: &Life| {
+            let of_speed =
+                |record: &&Record| record.as_alert().is_some() || !overspeeds([*record]).is_empty();
+            let its = life.ledger.records.values().filter(of_speed);
+            let mut told: Vec<_> =
+                its.map(|its| (second(its.confirmed_at), its.revision, its.is_open())).collect();
+            told.sort_by(|a, b| a.0.total_cmp(&b.0));
+            told
+        };
+        let expected = [(20.0, 1, true), (70.0, 1, true)];
+        assert_eq!(told(&life), expected);
+        life.through(&report(vec![Fix { speed_kmh: Some(20.0), ..at_place(2.0, 0.5) }]));
+        assert_eq!(told(&life), expected, "{slice}");
+        life.keeps_the_law();
+    }
+}
