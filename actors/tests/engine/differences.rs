@@ -1,15 +1,19 @@
 //! What a correction changes of the records that are stored, and what it leaves (docs/tracking.md, "Late data").
 
 use waypost_actors::fuel::{FuelEventKind, Gauge};
+use waypost_actors::geofence::FenceSet;
 use waypost_actors::model::{
-    Calibration, DriverId, EventStatus, Fix, FuelReading, GeofenceId, Origin, Place, Rules,
+    Calibration, DriverId, EventStatus, Fix, FuelReading, GeofenceId, Origin, Place, Rules, Timestamp,
 };
 use waypost_actors::tracking::{
-    AlertDetail, AlertRule, Correction, Detail, Difference, Effects, Record, diff,
+    AlertDetail, AlertRule, Context, Correction, Detail, Difference, Effects, Mark, Meanwhile, Record, Slice,
+    StoredFix, correct, diff,
 };
 
+use crate::late::Life;
 use crate::records::{alert, entry, fuel, of, overspeed, silence, trip};
 use crate::script::{Script, at};
+use crate::timelines::{Step, THE_END};
 
 fn correction(records: Vec<Record>) -> Correction {
     Correction {
@@ -144,4 +148,50 @@ fn a_commit_weighs_what_it_writes() {
     let effects = Effects { correction: Some(Box::new(part)), ..Effects::default() };
     assert_eq!(effects.weight(), 10);
     assert_eq!(Effects::default().weight(), 1);
+}
+
+/// What agrees again before the end of the part that was corrected last says nothing of what follows that part.
+#[test]
+fn a_late_fix_in_a_part_that_is_corrected_does_not_end_the_correction_behind_it() {
+    let mut life = Life::new(&Script::new(Rules::EXACT).fences, Some(250.0), 100);
+    let report = |fixes: &[(f64, f64)]| {
+        let fix = |(seconds, east): &(f64, f64)| {
+            Fix::new(at(*seconds), at(THE_END), Place::new(0.005, east / 1000.0))
+        };
+        (THE_END, Step::Report(fixes.iter().map(fix).collect()))
+    };
+    let inside = [(10.0, 4.0), (20.0, 4.5), (30.0, 5.0), (40.0, 5.5), (50.0, 6.0)];
+    let correct = (THE_END, Step::Correct { fixes: 3, waits: 0 });
+    // The stay began earlier, which its exit must tell; and then somewhere impossible in between, which changes nothing.
+    life.through(&[
+        report(&inside),
+        report(&[(60.0, 15.0)]),
+        report(&[(0.0, 3.5)]),
+        correct,
+        report(&[(15.0, 900.0)]),
+    ]);
+    assert_eq!(life.corrected.first(), Some(&Some(at(20.0))), "a part ended before everything was put right");
+    life.keeps_the_law();
+}
+
+/// As each fix that completes a checkpoint may be the last of a part: its end is kept once.
+#[test]
+fn a_part_keeps_each_instant_once() {
+    let script = Script::new(Rules::EXACT);
+    let fix = |second: u32| Fix::new(at(f64::from(second)), script.now, Place::new(0.005, 0.005));
+    let stored = |second| StoredFix { fix: fix(second), quarantine: None, attributes: None };
+    let slice = Slice {
+        mark: Mark::of_fix(at(0.0)),
+        checkpoint: None,
+        fixes: (0..1_000).map(stored).collect(),
+        checkpoints: vec![],
+        is_last: false,
+    };
+    let fences = FenceSet::new(vec![]);
+    let context = Context { vehicle: &script.vehicle, fences: &fences, detected_at: script.now };
+    let found = correct(&slice, &Meanwhile::default(), &context).correction;
+    let kept: Vec<_> = found.checkpoints.iter().map(|kept| kept.at).collect();
+    assert_eq!(kept, [at(499.0), at(999.0)]);
+    let from = Timestamp::from_micros(at(999.0).as_micros() + 1);
+    assert_eq!(found.dirty, Some(Mark { from, until: from, origin: Origin::Backfill }));
 }

@@ -284,3 +284,21 @@ fn a_change_of_which_less_than_half_is_left_after_a_quarter_of_an_hour_is_nothin
     };
     assert_eq!((leaking(0.025), leaking(0.034)), (1, 0));
 }
+
+#[test]
+fn fewer_than_three_cells_a_quarter_of_an_hour_later_do_not_say_that_a_change_is_gone() {
+    // Parked; 20 l more at once, of which 6 l are left after a quarter of an hour. Three readings tell, two do not.
+    let found = |seconds: f64| {
+        let reading = |number: u32| {
+            let since = (f64::from(number) - 40.0) * seconds;
+            let more = if number < 40 { 0.0 } else { 20.0 - 0.018 * since.min(960.0) };
+            let at = START.plus_seconds(f64::from(number) * seconds);
+            let standing = (Some(STANDING), Some(0.0));
+            let (speed_kmh, distance_meters) = standing;
+            Reading { speed_kmh, distance_meters, ..Reading::new(at, 100.0 + more) }
+        };
+        kinds(&detect(&(0..100).map(reading).collect::<Vec<_>>(), &TANK))
+    };
+    assert_eq!(found(150.0), []);
+    assert_eq!(found(151.0), [FuelEventKind::Refuel]);
+}
