@@ -283,6 +283,9 @@ def main():
     parser.add_argument("--descriptors", type=int, help="the server's ulimit -H -n; as here if left out")
     parser.add_argument("--least-p99-ms", type=float, default=25, help="a p99 below this is good, whatever it was before")
     parser.add_argument("--database", help="postgres://… of an empty database instead of SQLite")
+    parser.add_argument(
+        "--nice", type=int, default=19, help="of the attackers, whose processors are not the server's: 0 to compete for them"
+    )
     parser.add_argument("--unlimited", action="store_true", help="without rate limits")
     parser.add_argument("--only", default="", help="only attacks with this in their name")
     options = parser.parse_args()
@@ -336,6 +339,7 @@ def told(server, tracker, health, before, options, name, attack, count):
     reports = fork.SimpleQueue()
 
     def one():
+        os.nice(options.nice)
         reports.put(attack(server.port, until, options.pause_ms / 1000))
 
     attackers = [fork.Process(target=one, daemon=True) for _ in range(count)]

@@ -1,6 +1,7 @@
 //! The feeds of all shards, for an operator who follows every organization: a socket to each shard's owner, this node among them.
 
 use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
 
 use actix_http::RequestHead;
 use actix_http::ws::Codec;
@@ -14,6 +15,7 @@ use super::for_nodes::{FEED, PASS};
 use super::from_node;
 use super::head;
 use super::router::{LOOK_EVERY, OWNER_WITHIN, Router, Way};
+use super::shards::Place;
 use crate::feed::shard_feed::{MOST_BYTES, ShardFeeds, ShardSocket};
 use crate::store::shard::Shard;
 
@@ -50,7 +52,26 @@ impl Router {
         if answer.status != StatusCode::SWITCHING_PROTOCOLS {
             return Err(io::Error::other(answer.status.to_string()));
         }
-        Ok(socket.into_map_codec(|_| Codec::new().client_mode().max_size(MOST_BYTES)))
+        let framed = socket.into_map_codec(|_| Codec::new().client_mode().max_size(MOST_BYTES));
+        Ok(ShardSocket { framed, moved: self.moved(shard, owner).boxed_local() })
+    }
+
+    /// Completes once another node than this one is known to have a shard.
+    fn moved(&self, shard: Shard, from: SocketAddr) -> impl Future<Output = ()> + use<> {
+        let (shards, node) = (self.parts.shards.clone(), self.parts.node);
+        async move {
+            loop {
+                sleep(LOOK_EVERY * 10).await;
+                let owner = match shards.place(shard) {
+                    Place::Here(_) => node,
+                    Place::At(owner) => owner,
+                    Place::Unknown => continue,
+                };
+                if owner != from {
+                    return;
+                }
+            }
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use super::waiting::{Closed, Waiting};
 /// A connection that keeps the server waiting for this long, without taking any of an answer, is closed.
 const SILENT_FOR: Duration = Duration::from_secs(30);
 /// Memory that connections which keep the server waiting may take together.
-pub(super) const WAITING_BYTES: usize = 48 << 20;
+pub(super) const WAITING_BYTES: usize = 44 << 20;
 /// Memory of a connection that keeps the server waiting, without what it has sent: the two buffers (8 KiB each) and
 /// the task of the HTTP server's connection.
 pub(super) const WAITING_BYTES_EACH: usize = 26 << 10;

@@ -28,7 +28,12 @@ pub const MOST_BYTES: usize = 8 * 1024 * 1024;
 const WAITING: usize = 8;
 
 /// A socket to the feed of a shard.
-pub type ShardSocket = Framed<TcpStream, Codec>;
+pub struct ShardSocket {
+    /// The connection.
+    pub framed: Framed<TcpStream, Codec>,
+    /// Completes once another node has the shard. A node that stands still says nothing of it.
+    pub moved: LocalBoxFuture<'static, ()>,
+}
 
 /// Opens the feeds of a cluster's shards.
 pub trait ShardFeeds {
@@ -78,7 +83,7 @@ pub(super) async fn follow(
     from: Option<String>,
     auth: Arc<Auth>,
 ) -> io::Result<Receiver<Said>> {
-    socket.send(Message::Text(subscribe(asked, from).into())).await.map_err(io::Error::other)?;
+    socket.framed.send(Message::Text(subscribe(asked, from).into())).await.map_err(io::Error::other)?;
     let (sender, said) = channel(WAITING);
     actix_web::rt::spawn(read(socket, auth, sender));
     Ok(said)
@@ -108,12 +113,13 @@ fn subscribe(asked: &Subscribe, cursor: Option<String>) -> String {
 async fn read(mut socket: ShardSocket, auth: Arc<Auth>, sender: Sender<Said>) {
     loop {
         let frame = tokio::select! {
-            frame = socket.next() => frame,
+            frame = socket.framed.next() => frame,
+            () = &mut socket.moved => return,
             () = sender.closed() => return,
         };
         let text = match frame {
             Some(Ok(Frame::Text(text))) => text,
-            Some(Ok(Frame::Ping(payload))) => match socket.send(Message::Pong(payload)).await {
+            Some(Ok(Frame::Ping(payload))) => match socket.framed.send(Message::Pong(payload)).await {
                 Ok(()) => continue,
                 Err(_) => return,
             },

@@ -1,11 +1,15 @@
 //! An operator who follows all organizations at any node of a cluster, of which each has some of them.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::timeout;
 use waypost_client::socket;
-use waypost_client::{Api, Method};
-use waypost_test_support::{Engine, Launch, Program, TestStore, eventually, port_for_restarts, run};
+use waypost_client::{Api, Http, Method};
+use waypost_test_support::{
+    Engine, Launch, PASSWORD, Program, ROOT, TestStore, eventually, port_for_restarts, run,
+};
 
 use crate::events::Events;
 use crate::feed::subscribe;
@@ -14,6 +18,9 @@ use crate::wire::{Wire, crossings};
 
 /// So many that no node has all of them, except once in many thousand runs.
 const ORGANIZATIONS: usize = 8;
+
+/// Shorter than a node is missed.
+const MOMENT: Duration = Duration::from_millis(1_500);
 
 /// An organization with a bus that crosses a fence.
 struct Fleet {
@@ -184,7 +191,7 @@ fn who_follows_all_organizations_misses_nothing_when_a_node_is_killed() {
         nodes.programs[0].kill();
         // Whether its shards' feeds end first, or the socket does, is a matter of where the operator is.
         let ended = async { while wire.next().await.is_ok() {} };
-        tokio::time::timeout(DEADLINE, ended).await.expect("a feed that has lost some organizations ends");
+        timeout(DEADLINE, ended).await.expect("a feed that has lost some organizations ends");
         let mut wire = nodes.wire(1).await;
         let subscribed = begin(&mut wire, Some(&cursor)).await;
         assert_eq!(subscribed["mode"], "resumed", "{subscribed}");
@@ -204,7 +211,50 @@ fn who_follows_all_organizations_misses_nothing_when_a_node_is_killed() {
     });
 }
 
+#[test]
+fn who_follows_all_organizations_does_not_wait_for_a_node_that_stands_still() {
+    run(Engine::Postgres, async |store| {
+        let mut nodes = Nodes::start(&store).await;
+        let other = nodes.node_of_operators().await;
+        let mut wire = nodes.wire(other).await;
+        begin(&mut wire, None).await;
+        snapshot(&mut wire).await;
+        nodes.cross(1, 1).await;
+        let (seen, cursor) = events(&mut wire, ORGANIZATIONS).await;
+
+        nodes.programs[1 - other].signal("STOP");
+        let end = timeout(DEADLINE, wire.closed()).await.expect("it ends");
+        assert_eq!((end.code, end.word.as_str()), (1012, "restarting"));
+        let mut wire = nodes.wire(other).await;
+        assert_eq!(begin(&mut wire, Some(&cursor)).await["mode"], "resumed");
+        nodes.api = nodes.programs[other].operator().await;
+        nodes.cross(2, 2).await;
+        let (more, _) = events(&mut wire, ORGANIZATIONS).await;
+        let all: BTreeSet<&String> = seen.iter().chain(&more).collect();
+        assert_eq!(all.len(), 2 * ORGANIZATIONS, "each once");
+        nodes.programs[1 - other].kill();
+        nodes.programs[other].stop().await;
+    });
+}
+
 impl Nodes {
+    /// The node that serves operators, and so answers them at once while the other one stands still for a moment.
+    async fn node_of_operators(&self) -> usize {
+        for node in [0, 1].into_iter().cycle() {
+            self.programs[1 - node].signal("STOP");
+            let body = json!({ "email": ROOT, "password": PASSWORD });
+            let url = self.launches[node].url();
+            let api = Http::new(&url, MOMENT);
+            let kind = [("content-type", "application/json")];
+            let said = api.send(Method::POST, "/v1/auth/login", &kind, body.to_string().into_bytes()).await;
+            self.programs[1 - node].signal("CONT");
+            if said.is_ok_and(|said| said.status == 200) {
+                return node;
+            }
+        }
+        unreachable!("one of them does")
+    }
+
     /// Each organization's node says what its things look like.
     async fn changes(&self) {
         let mut wire = self.wire(1).await;
