@@ -23,10 +23,32 @@ const ORGANIZATIONS: usize = 8;
 const MOMENT: Duration = Duration::from_millis(1_500);
 
 /// An organization with a bus that crosses a fence.
-struct Fleet {
+pub(crate) struct Fleet {
     organization: String,
     vehicle: String,
-    token: String,
+    /// Its bus's tracker's.
+    pub(crate) token: String,
+}
+
+impl Fleet {
+    /// Makes one, active, by an operator.
+    pub(crate) async fn make(api: &Api, number: usize) -> Self {
+        let name = format!("org{number}");
+        let body = json!({ "name": name, "contactEmail": format!("{name}@example.org"),
+            "admin": { "email": format!("{name}-admin@example.org"), "firstName": "A", "lastName": "B" } });
+        let organization = text(&api.send(Method::POST, "/v1/organizations", &body).await.unwrap()["id"]);
+        let path = format!("/v1/organizations/activate/{organization}");
+        api.send(Method::PUT, &path, &json!({})).await.unwrap();
+        let fence = json!({ "organizationId": organization, "name": "depot", "effectiveFrom": null,
+            "rules": { "exitMarginMeters": 0, "inferPassages": false, "holdWhileStanding": false },
+            "shape": { "type": "circle", "radiusMeters": 500.0,
+                "center": { "latitude": INSIDE, "longitude": -97.74 } } });
+        api.send(Method::POST, "/v1/geofences", &fence).await.unwrap();
+        let bus = json!({ "organizationId": organization, "name": "bus", "category": "bus",
+            "tracker": { "uniqueId": name }, "tracking": { "maxSpeedKmh": null, "maxAccuracyMeters": null } });
+        let made = api.send(Method::POST, "/v1/vehicles", &bus).await.unwrap();
+        Self { organization, vehicle: text(&made["id"]), token: text(&made["tracker"]["token"]) }
+    }
 }
 
 struct Nodes {
@@ -53,27 +75,9 @@ impl Nodes {
         let api = programs[0].operator().await;
         let mut fleets = Vec::new();
         for number in 0..ORGANIZATIONS {
-            fleets.push(Self::fleet(&api, number).await);
+            fleets.push(Fleet::make(&api, number).await);
         }
         Self { launches, programs, api, fleets }
-    }
-
-    async fn fleet(api: &Api, number: usize) -> Fleet {
-        let name = format!("org{number}");
-        let body = json!({ "name": name, "contactEmail": format!("{name}@example.org"),
-            "admin": { "email": format!("{name}-admin@example.org"), "firstName": "A", "lastName": "B" } });
-        let organization = text(&api.send(Method::POST, "/v1/organizations", &body).await.unwrap()["id"]);
-        let path = format!("/v1/organizations/activate/{organization}");
-        api.send(Method::PUT, &path, &json!({})).await.unwrap();
-        let fence = json!({ "organizationId": organization, "name": "depot", "effectiveFrom": null,
-            "rules": { "exitMarginMeters": 0, "inferPassages": false, "holdWhileStanding": false },
-            "shape": { "type": "circle", "radiusMeters": 500.0,
-                "center": { "latitude": INSIDE, "longitude": -97.74 } } });
-        api.send(Method::POST, "/v1/geofences", &fence).await.unwrap();
-        let bus = json!({ "organizationId": organization, "name": "bus", "category": "bus",
-            "tracker": { "uniqueId": name }, "tracking": { "maxSpeedKmh": null, "maxAccuracyMeters": null } });
-        let made = api.send(Method::POST, "/v1/vehicles", &bus).await.unwrap();
-        Fleet { organization, vehicle: text(&made["id"]), token: text(&made["tracker"]["token"]) }
     }
 
     /// Every bus crosses its fence.

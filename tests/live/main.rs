@@ -14,6 +14,7 @@ mod devices;
 mod doctor;
 mod events;
 mod export;
+mod failover;
 mod feed;
 mod flood;
 mod followers;

@@ -5,13 +5,23 @@ use waypost_test_support::{Proxy, TestStore};
 
 /// Opens a way to a test's store.
 pub(crate) async fn way_to(store: &TestStore, port: u16) -> Proxy {
-    Proxy::start(port, &parts(store).2).await
+    Proxy::start(port, &address_of(store)).await
 }
 
 /// The URL of a test's store through a port of this machine.
 pub(crate) fn url_by(store: &TestStore, port: u16) -> String {
+    url_at(store, "127.0.0.1", port)
+}
+
+/// The URL of a test's store at a host and port that lead to it.
+pub(crate) fn url_at(store: &TestStore, host: &str, port: u16) -> String {
     let (before, after, _) = parts(store);
-    format!("{before}127.0.0.1:{port}{after}")
+    format!("{before}{host}:{port}{after}")
+}
+
+/// The address of a test's store.
+pub(crate) fn address_of(store: &TestStore) -> String {
+    parts(store).2
 }
 
 /// What comes before and after the address in the URL of a test's store, and the address.

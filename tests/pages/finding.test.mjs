@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Fleet, isSettled, setUp, signIn, visit } from "./harness/index.mjs";
+import { eventually, Fleet, isSettled, setUp, signIn, visit } from "./harness/index.mjs";
 
 const stage = setUp();
 
@@ -30,7 +30,8 @@ test("a vehicle is found at the server, never in a list of all, by keyboard too"
   await box.press("Enter");
   await page.waitForURL((url) => url.hash.startsWith(`#/replay/${tram.id}`));
   assert.ok(asked.includes("007"), `${asked}`);
-  assert.equal(await box.inputValue(), "Tram 7");
+  // Its name is asked of the server once the address has it.
+  await eventually(async () => assert.equal(await box.inputValue(), "Tram 7"));
   await box.fill("nothing like it");
   await page.getByText("Nothing matches the search").waitFor();
   await box.press("Escape");

@@ -1,6 +1,7 @@
 //! The real program as a process of its own, to be killed, stopped and inspected. Killed when dropped.
 
 use std::cell::RefCell;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,8 @@ const LOOK: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub struct Launch {
     program: PathBuf,
+    /// What runs the program, which is given as its last arguments; empty: nothing does.
+    pub runner: Vec<OsString>,
     /// Its store.
     pub location: Location,
     /// Where it listens, on loopback.
@@ -44,7 +47,7 @@ impl Launch {
     #[must_use]
     pub fn new(program: &str, location: Location) -> Self {
         let program = std::env::var_os("WAYPOST_TEST_BINARY").map_or_else(|| program.into(), PathBuf::from);
-        Self { program, location, port: port_for_restarts(), settings: Vec::new() }
+        Self { program, runner: Vec::new(), location, port: port_for_restarts(), settings: Vec::new() }
     }
 
     /// `http://…`
@@ -55,7 +58,7 @@ impl Launch {
 
     fn command(&self, directory: &Path) -> std::io::Result<Command> {
         let mut command = dying_with_us();
-        command.arg(&self.program).arg("serve").env_clear().current_dir(directory);
+        command.args(&self.runner).arg(&self.program).arg("serve").env_clear().current_dir(directory);
         command.env("WAYPOST_LISTEN", format!("127.0.0.1:{}", self.port)).env("WAYPOST_LOG", "warn");
         command.env("WAYPOST_ADMIN_EMAIL", ROOT).env("WAYPOST_ADMIN_PASSWORD", PASSWORD);
         command.env("WAYPOST_RATE_LIMIT", "off").env("WAYPOST_RATE_LIMIT_SIGN_IN", "off");

@@ -1,5 +1,7 @@
 //! A connection between a client and a server that a test can hold up or cut silently.
 
+use std::net::Ipv4Addr;
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -33,7 +35,15 @@ impl Proxy {
     /// # Panics
     /// The port is taken.
     pub async fn start(port: u16, server: &str) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", port)).await.expect("the port is free");
+        Self::start_at(Ipv4Addr::LOCALHOST, port, server).await
+    }
+
+    /// As [`Self::start`], at another address of loopback.
+    ///
+    /// # Panics
+    /// The port is taken.
+    pub async fn start_at(address: Ipv4Addr, port: u16, server: &str) -> Self {
+        let listener = TcpListener::bind((address, port)).await.expect("the port is free");
         let address = listener.local_addr().expect("it is bound").to_string();
         let state = watch::Sender::new(State { server: bare(server), ..State::default() });
         let lines = state.clone();

@@ -56,9 +56,11 @@ impl Cover {
         Self { side, starts, entries: pairs.into_iter().map(|(_, entry)| entry).collect() }
     }
 
-    pub(super) fn at(&self, x: f64, y: f64) -> &[u32] {
-        let Some(cell) = cell(x, y, self.side) else { return &[] };
-        &self.entries[self.starts[cell] as usize..self.starts[cell + 1] as usize]
+    /// The entries of a place's cell, and whether it is within that cell: beyond the region it is the nearest one, in which fences
+    /// at the border are, and what is said of the whole cell is not said of the place.
+    pub(super) fn at(&self, x: f64, y: f64) -> (&[u32], bool) {
+        let (cell, is_within) = cell(x, y, self.side);
+        (&self.entries[self.starts[cell] as usize..self.starts[cell + 1] as usize], is_within)
     }
 }
 

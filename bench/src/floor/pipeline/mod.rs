@@ -90,10 +90,11 @@ impl Pipeline {
     fn item(&mut self, number: u32, item: &ItemIn<'_>) {
         let mut now = [0; MOST_HELD];
         let mut count = 0;
-        for entry in self.cover.at(item.longitude, item.latitude) {
+        let (entries, is_within) = self.cover.at(item.longitude, item.latitude);
+        for entry in entries {
             let fence = entry >> 1;
-            let is_inside =
-                entry & 1 == 0 || self.stripes[fence as usize].holds(item.longitude, item.latitude);
+            let is_inside = (entry & 1 == 0 && is_within)
+                || self.stripes[fence as usize].holds(item.longitude, item.latitude);
             if is_inside && count < MOST_HELD {
                 now[count] = fence;
                 count += 1;
@@ -131,12 +132,13 @@ fn outer(outline: &Outline) -> Vec<Coord> {
     }
 }
 
-/// A place's offset in a region of `side` × `side` cells; `None` outside of it.
-fn cell(x: f64, y: f64, side: usize) -> Option<usize> {
+/// A place's cell in a region of `side` × `side`, and whether it is within it: beyond the region it is the nearest one.
+fn cell(x: f64, y: f64, side: usize) -> (usize, bool) {
     let scale = side as f64 / WIDTH;
     let (column, row) = ((x - WEST) * scale, (y - SOUTH) * scale);
-    let is_here = column >= 0.0 && row >= 0.0 && column < side as f64 && row < side as f64;
-    is_here.then(|| row as usize * side + column as usize)
+    let (nearest_column, nearest_row) = ((column as usize).min(side - 1), (row as usize).min(side - 1));
+    let is_within = [column, row].iter().all(|at| (0.0..side as f64).contains(at));
+    (nearest_row * side + nearest_column, is_within)
 }
 
 #[cfg(test)]
@@ -145,6 +147,28 @@ mod tests {
     use crate::load::Slice;
     use crate::systems::{Packing, encoder};
     use crate::world::{Drive, Mix, Motion};
+
+    /// Fences reach beyond the region, and so do vehicles in them.
+    #[test]
+    fn a_place_beyond_the_region_is_in_the_fences_that_reach_there() {
+        let world =
+            World { seed: 5, vehicles: 1, fences: 2_000, vertices: 40, mix: Mix::Poly, motion: Motion::Jump };
+        let pipeline = Pipeline::new(&world, 0);
+        let mut beyond = 0;
+        for (number, outline) in make_fences(&world).iter().enumerate() {
+            let middle = outline.middle();
+            if cell(middle.x, middle.y, 1).1 {
+                continue;
+            }
+            let (entries, is_within) = pipeline.cover.at(middle.x, middle.y);
+            assert!(
+                !is_within && entries.iter().any(|entry| (entry >> 1) as usize == number),
+                "fence {number}"
+            );
+            beyond += 1;
+        }
+        assert!(beyond > 0, "no fence whose middle lies beyond");
+    }
 
     #[test]
     fn the_floor_finds_what_the_oracle_finds() {
