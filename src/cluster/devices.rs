@@ -9,7 +9,7 @@ use std::time::Duration;
 use actix_http::{ConnectionType, RequestHead};
 use actix_web::body::{BodySize, to_bytes_limited};
 use actix_web::dev::Payload;
-use actix_web::http::{Method, StatusCode, Uri, header};
+use actix_web::http::{Method, StatusCode, Uri};
 use actix_web::web::Data;
 use bytes::BytesMut;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -128,14 +128,9 @@ impl Relay {
 
 /// The head of a request to the owner of a listener's organization.
 fn asking(listener: DeviceListener, method: Method) -> RequestHead {
-    let mut head = RequestHead::default();
     let DeviceListener { protocol, organization, .. } = listener;
-    let path = device_path(protocol, organization);
-    head.method = method;
-    head.uri = Uri::try_from(path).expect("a path of plain characters");
-    head.headers.insert(header::HOST, header::HeaderValue::from_static("node"));
-    from_node::tell_shard(&mut head.headers, Shard::of(organization));
-    head
+    let path = Uri::try_from(device_path(protocol, organization)).expect("a path of plain characters");
+    from_node::asking(method, path, Shard::of(organization))
 }
 
 /// Passes on what a device says until the owner says whether it may report, in the first byte of what it says.

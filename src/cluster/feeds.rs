@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use actix_http::RequestHead;
 use actix_http::ws::Codec;
@@ -14,10 +15,12 @@ use tokio::time::{Instant, sleep};
 use super::for_nodes::{FEED, PASS};
 use super::from_node;
 use super::head;
-use super::router::{LOOK_EVERY, OWNER_WITHIN, Router, Way};
-use super::shards::Place;
+use super::router::{LOOK_EVERY, OWNER_WITHIN, Router};
 use crate::feed::shard_feed::{MOST_BYTES, ShardFeeds, ShardSocket};
 use crate::store::shard::Shard;
+
+/// Pause between two looks whether a shard that is followed has moved: as often as nodes look at who has which.
+const MOVED_EVERY: Duration = Duration::from_millis(500);
 
 impl ShardFeeds for Router {
     fn count(&self) -> usize {
@@ -30,7 +33,7 @@ impl ShardFeeds for Router {
             let until = Instant::now() + OWNER_WITHIN;
             loop {
                 match self.feed(shard, pass).await {
-                    // Its owner is gone, and another is about to be.
+                    // Nobody has it, or its owner is gone: another is about to have it.
                     Err(_) if Instant::now() < until => sleep(LOOK_EVERY).await,
                     opened => return opened,
                 }
@@ -42,11 +45,7 @@ impl ShardFeeds for Router {
 
 impl Router {
     async fn feed(&self, shard: Shard, pass: &str) -> io::Result<ShardSocket> {
-        let owner = match self.way(shard).await {
-            Some(Way::Here(_)) => self.parts.node,
-            Some(Way::To(owner)) => owner,
-            None => return Err(ErrorKind::NotConnected.into()),
-        };
+        let owner = self.parts.owner(shard).ok_or(ErrorKind::NotConnected)?;
         let asked = self.relay.open(asking(shard, pass)?, owner).await;
         let (socket, answer) = asked.map_err(io::Error::other)?;
         if answer.status != StatusCode::SWITCHING_PROTOCOLS {
@@ -58,37 +57,21 @@ impl Router {
 
     /// Completes once another node than this one is known to have a shard.
     fn moved(&self, shard: Shard, from: SocketAddr) -> impl Future<Output = ()> + use<> {
-        let (shards, node) = (self.parts.shards.clone(), self.parts.node);
+        let parts = self.parts.clone();
         async move {
-            loop {
-                sleep(LOOK_EVERY * 10).await;
-                let owner = match shards.place(shard) {
-                    Place::Here(_) => node,
-                    Place::At(owner) => owner,
-                    Place::Unknown => continue,
-                };
-                if owner != from {
-                    return;
-                }
+            while parts.owner(shard).is_none_or(|owner| owner == from) {
+                sleep(MOVED_EVERY).await;
             }
         }
     }
 }
 
 fn asking(shard: Shard, pass: &str) -> io::Result<RequestHead> {
-    let mut head = RequestHead::default();
-    head.method = Method::GET;
-    head.uri = Uri::from_static(FEED);
+    let mut head = from_node::asking(Method::GET, Uri::from_static(FEED), shard);
     head::ask_for_socket(&mut head);
-    for (name, value) in [
-        (header::HOST, "node"),
-        (header::SEC_WEBSOCKET_VERSION, "13"),
-        // Whoever answers is a node, so the answer is not compared with it.
-        (header::SEC_WEBSOCKET_KEY, "d2F5cG9zdCBub2RlIGZlZQ=="),
-    ] {
-        head.headers.insert(name, HeaderValue::from_static(value));
-    }
+    head.headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+    // Whoever answers is a node, so the answer is not compared with it.
+    head.headers.insert(header::SEC_WEBSOCKET_KEY, HeaderValue::from_static("d2F5cG9zdCBub2RlIGZlZQ=="));
     head.headers.insert(PASS, HeaderValue::from_str(pass).map_err(io::Error::other)?);
-    from_node::tell_shard(&mut head.headers, shard);
     Ok(head)
 }

@@ -4,9 +4,10 @@
 
 use std::net::IpAddr;
 
-use actix_http::Extensions;
+use actix_http::{Extensions, RequestHead};
 use actix_web::dev::ServiceRequest;
-use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::{Method, Uri};
 
 use crate::connections::Connection;
 use crate::store::shard::Shard;
@@ -52,4 +53,13 @@ pub fn told_shard(request: &ServiceRequest) -> Option<Shard> {
 /// Says which shard a request is handed on for, whatever it said itself.
 pub fn tell_shard(headers: &mut HeaderMap, shard: Shard) {
     headers.insert(SHARD, HeaderValue::from(u16::from(shard.number())));
+}
+
+/// The head of a node's own request to the owner of a shard.
+pub(super) fn asking(method: Method, uri: Uri, shard: Shard) -> RequestHead {
+    let mut head = RequestHead::default();
+    (head.method, head.uri) = (method, uri);
+    head.headers.insert(header::HOST, HeaderValue::from_static("node"));
+    tell_shard(&mut head.headers, shard);
+    head
 }

@@ -57,6 +57,15 @@ pub struct Router {
 }
 
 impl RouterParts {
+    /// Where other nodes reach the owner of a shard, which may be this one; `None` while that is not known.
+    pub(super) fn owner(&self, shard: Shard) -> Option<SocketAddr> {
+        match self.shards.place(shard) {
+            Place::Here(_) => Some(self.node),
+            Place::At(owner) => Some(owner),
+            Place::Unknown => None,
+        }
+    }
+
     /// The router of the calling thread.
     #[must_use]
     pub fn router(&self) -> Rc<Router> {
@@ -123,12 +132,8 @@ impl Router {
 
     /// Accepts a socket whose first message says whose it is, and joins it to the owner, which may be this node.
     fn socket_by_ticket(&self, request: ServiceRequest) -> ServiceResponse<BoxBody> {
-        let (shards, node) = (self.parts.shards.clone(), self.parts.node);
-        self.relay.socket_by_ticket(request, move |whose| match shards.place(whose.shard()) {
-            Place::Here(_) => Some(node),
-            Place::At(owner) => Some(owner),
-            Place::Unknown => None,
-        })
+        let parts = self.parts.clone();
+        self.relay.socket_by_ticket(request, move |whose| parts.owner(whose.shard()))
     }
 
     /// Why this node cannot do its work, if it cannot.

@@ -60,10 +60,10 @@ impl ShardPart {
         (feeds, place): (&dyn ShardFeeds, usize),
         (pass, auth): (&str, &Arc<Auth>),
         asked: &Subscribe,
-        (from, has_snapshot): (Option<String>, bool),
+        has_snapshot: bool,
     ) -> std::io::Result<Self> {
         let socket = feeds.open(place, pass).await?;
-        let mut said = follow(socket, asked, from, Arc::clone(auth)).await?;
+        let mut said = follow(socket, asked, Arc::clone(auth)).await?;
         match said.recv().await {
             Some(Said::Subscribed { next, resumed }) => {
                 Ok(Self { said, next, resumed, in_snapshot: has_snapshot, storing: true })
@@ -83,9 +83,12 @@ impl MergedSubscription {
     ) -> Result<Self, Stop> {
         let from = from.filter(|cursors| cursors.len() == feeds.count());
         let pass = auth.stream_pass(PASS, caller);
-        let shards = (0..feeds.count()).map(|place| {
-            let from = from.as_ref().map(|cursors| cursors[place].clone());
-            ShardPart::begin((feeds, place), (&pass, auth), asked, (from, has_snapshot))
+        let of_shard = |place: usize| Subscribe {
+            cursor: from.as_ref().map(|cursors| cursors[place].clone()),
+            ..asked.clone()
+        };
+        let shards = (0..feeds.count()).map(async |place| {
+            ShardPart::begin((feeds, place), (&pass, auth), &of_shard(place), has_snapshot).await
         });
         match timeout(BEGUN_WITHIN, try_join_all(shards)).await {
             Ok(Ok(shards)) => {

@@ -28,6 +28,13 @@ pub struct Feed {
     pub limits: FeedLimits,
 }
 
+impl Feed {
+    /// The feeds of all shards, if an audience is told by them.
+    pub(super) fn shards_of(&self, audience: Audience) -> Option<&Rc<dyn ShardFeeds>> {
+        self.shards.as_ref().filter(|_| audience == Audience::Everyone)
+    }
+}
+
 /// Limits of the feed.
 #[derive(Clone, Copy, Debug)]
 pub struct FeedLimits {

@@ -30,8 +30,9 @@ pub enum Heard {
     Ping {},
 }
 
-/// A requested subscription.
-#[derive(Clone, Debug)]
+/// A requested subscription; written, it is the message that asks for it.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename = "subscribe", rename_all = "camelCase")]
 pub struct Subscribe {
     /// The client's own name for it, up to 64 characters.
     pub id: String,
@@ -62,7 +63,8 @@ words!(
 );
 
 /// The filter of a subscription. Absent = everything.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct FilterSpec {
     /// Only these vehicles.
     pub vehicle_ids: Option<Vec<VehicleId>>,

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use waypost_actors::live::Storing;
 use waypost_actors::model::{Change, OrganizationId};
-use waypost_actors::watch::{Audience, News};
+use waypost_actors::watch::News;
 
 use super::ending::{Close, Stop, broken, ended, goodbye, not_text, session_over, stopped};
 use super::filter::Filter;
@@ -129,8 +129,7 @@ fn asked_for(
         .map_err(|(pointer, detail)| ("forbidden", FieldError::new(pointer, "forbidden", detail)))?;
     let nobody = || FieldError::new("/filter/organizationId", "notFound", "no such organization");
     let audience = audience(caller, organization, asked).ok_or_else(|| ("notFound", nobody()))?;
-    let is_merged = audience == Audience::Everyone && feed.shards.is_some();
-    if !(feed.serves)(audience) && !is_merged {
+    if !(feed.serves)(audience) && feed.shards_of(audience).is_none() {
         let detail =
             "not served here: connect with ?organizationId= in the address, once for each organization";
         return Err(("organizationRequired", FieldError::new("/filter/organizationId", "required", detail)));
@@ -257,17 +256,16 @@ impl Socket {
                 return self.refuse(Some(&asked.id), code, &told(&errors), &errors).await;
             }
         };
+        let shards = self.feed.shards_of(filter.interest.audience).cloned();
+        let other_merged = self.merged.iter().filter(|known| known.id != asked.id).count();
+        if shards.is_some() && other_merged >= merged::MOST {
+            let detail = format!("a socket may have {} subscriptions to all organizations", merged::MOST);
+            return self.refuse(Some(&asked.id), "tooManySubscriptions", &detail, &[]).await;
+        }
         self.unsubscribe(&asked.id);
-        match self.feed.shards.clone() {
-            Some(shards) if filter.interest.audience == Audience::Everyone => {
-                if self.merged.len() >= merged::MOST {
-                    let detail =
-                        format!("a socket may have {} subscriptions to all organizations", merged::MOST);
-                    return self.refuse(Some(&asked.id), "tooManySubscriptions", &detail, &[]).await;
-                }
-                self.begin_merged(asked, &filter, &*shards).await
-            }
-            _ => self.begin(asked, filter).await,
+        match shards {
+            Some(shards) => self.begin_merged(asked, &filter, &*shards).await,
+            None => self.begin(asked, filter).await,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The feed of one shard of a cluster, as the node that serves an operator reads it: the messages of `/v1/ws/live`, from the node
 //! that has the shard. Knows no way there.
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
@@ -10,7 +11,6 @@ use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
 use futures_util::{SinkExt, StreamExt};
 use serde::Deserialize;
-use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
@@ -18,6 +18,7 @@ use waypost_actors::watch::Audience;
 
 use super::cursor;
 use super::protocol::Subscribe;
+use super::wire::json;
 use crate::auth::{Auth, CursorSigner};
 
 /// What a pass is signed for, with which a node says whom another node's feed is for.
@@ -72,41 +73,19 @@ struct Read<'a> {
     reason: Option<&'a str>,
     vehicles: Option<Box<RawValue>>,
     occupancy: Option<Box<RawValue>>,
-    cursors: Option<std::collections::HashMap<String, String>>,
+    cursors: Option<HashMap<String, String>>,
 }
 
-/// What the feed of a shard says to a subscription, from its beginning; it ends when the socket does. `from`: the number of the
-/// next event.
+/// What the feed of a shard says to a subscription, from its beginning; it ends when the socket does.
 pub(super) async fn follow(
     mut socket: ShardSocket,
     asked: &Subscribe,
-    from: Option<String>,
     auth: Arc<Auth>,
 ) -> io::Result<Receiver<Said>> {
-    socket.framed.send(Message::Text(subscribe(asked, from).into())).await.map_err(io::Error::other)?;
+    socket.framed.send(Message::Text(json(asked).into())).await.map_err(io::Error::other)?;
     let (sender, said) = channel(WAITING);
     actix_web::rt::spawn(read(socket, auth, sender));
     Ok(said)
-}
-
-fn subscribe(asked: &Subscribe, cursor: Option<String>) -> String {
-    let topics: Vec<_> = asked.topics.iter().map(|topic| topic.as_str()).collect();
-    let filter = &asked.filter;
-    let mut message = json!({
-        "type": "subscribe", "id": asked.id, "topics": topics, "minIntervalMs": asked.min_interval_ms, "filter": {}
-    });
-    let mut add = |name: &str, value: Option<serde_json::Value>| {
-        if let Some(value) = value {
-            message["filter"][name] = value;
-        }
-    };
-    add("vehicleIds", filter.vehicle_ids.as_ref().map(|ids| json!(ids)));
-    add("geofenceIds", filter.geofence_ids.as_ref().map(|ids| json!(ids)));
-    add("bbox", filter.bbox.map(|bbox| json!(bbox)));
-    if let Some(cursor) = cursor {
-        message["cursor"] = json!(cursor);
-    }
-    message.to_string()
 }
 
 /// Reads until the socket ends, or nobody listens any more.

@@ -9,6 +9,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use futures_util::FutureExt;
 use futures_util::future::Either;
 use tokio::time::sleep;
+use waypost_actors::model::OrganizationId;
 
 use super::changes;
 use super::code::Code;
@@ -112,14 +113,7 @@ pub async fn live_socket(
         }
         None => None,
     };
-    let answer = socket::handshake(&request, &[])?;
-    let feed = feed_of(&context, &request);
-    let sessions = context.sessions.clone();
-    let opening =
-        Opening { caller, organization, sessions, show_change: changes::shown_to_callers(&context) };
-    Ok(socket::serve(answer, feed::protocol::MAX_FRAME_BYTES, |out, messages| {
-        feed::run(out, messages, feed, opening)
-    }))
+    watch(&context, &request, feed_of(&context, &request), (caller, organization))
 }
 
 /// The feed of the shard that answers, for another node: its caller is followed for all of the shard's organizations.
@@ -131,11 +125,20 @@ pub async fn shard_feed(
 ) -> Result<HttpResponse, actix_web::Error> {
     let caller = context.auth.resume_stream(PASS, pass).await.map_err(Problem::from)?;
     caller.may(Action::WatchLive).map_err(Problem::from)?;
-    let answer = socket::handshake(request, &[])?;
     let feed = Feed { serves: Arc::new(|_| true), shards: None, ..feed_of(context, request) };
-    let show_change = changes::shown_to_callers(context);
-    let opening =
-        Opening { caller: Some(caller), organization: None, sessions: context.sessions.clone(), show_change };
+    watch(context, request, feed, (Some(caller), None))
+}
+
+/// Lets somebody watch: who is known by the request, or by the first message.
+fn watch(
+    context: &Shared,
+    request: &HttpRequest,
+    feed: Feed,
+    (caller, organization): (Option<Caller>, Option<OrganizationId>),
+) -> Result<HttpResponse, actix_web::Error> {
+    let answer = socket::handshake(request, &[])?;
+    let (sessions, show_change) = (context.sessions.clone(), changes::shown_to_callers(context));
+    let opening = Opening { caller, organization, sessions, show_change };
     Ok(socket::serve(answer, feed::protocol::MAX_FRAME_BYTES, |out, messages| {
         feed::run(out, messages, feed, opening)
     }))
