@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use waypost_client::Api;
 use waypost_client::trace::Point;
-use waypost_test_support::{Engine, Program};
+use waypost_test_support::{Engine, NODE_LISTEN, Program};
 
-use crate::drill::{Drill, Load, NODE_LISTEN, as_node};
+use crate::drill::{Drill, Load};
 use crate::figures::{figure, spread};
 use crate::ground::{Ground, launch, on};
 use crate::outlets::Outlets;
@@ -129,7 +129,7 @@ fn numbers_and_cursors_hold_from_a_single_server_to_a_cluster_and_back() {
         let thirds = bus.points.chunks(bus.points.len().div_ceil(3));
         for (third, points) in thirds.enumerate() {
             if third == 1 {
-                as_node(&mut launch);
+                launch.make_node();
             } else {
                 launch.settings.retain(|(name, _)| name != NODE_LISTEN);
             }

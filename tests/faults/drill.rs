@@ -10,7 +10,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 use waypost::store::open::Location;
 use waypost_client::Api;
-use waypost_test_support::{Launch, Program, Proxy, eventually, port_for_restarts};
+use waypost_test_support::{Launch, NODE_LISTEN, Program, Proxy, eventually, port_for_restarts};
 
 use crate::book::{Book, Counts};
 use crate::dispatcher;
@@ -20,8 +20,6 @@ use crate::outlets::Outlets;
 use crate::seed::dice;
 use crate::shelf::{self, Shelf};
 use crate::tracker::{Manner, Tracker};
-
-pub(crate) const NODE_LISTEN: &str = "WAYPOST_NODE_LISTEN";
 
 /// How a load is made.
 #[derive(Clone)]
@@ -126,8 +124,8 @@ impl Drill {
             peers.push(peer);
         }
         if !peers.is_empty() {
-            peers.iter_mut().for_each(as_node);
-            as_node(&mut launch);
+            peers.iter_mut().for_each(Launch::make_node);
+            launch.make_node();
         }
         let server = Program::start(&launch).await;
         let peers: Vec<(Launch, Program)> =
@@ -336,7 +334,8 @@ impl Drill {
         }
         shelf.close().await;
         // If it never comes, the checks report it.
-        for book in [Some(&self.book), self.operator.as_ref().map(|(_, book)| book)].into_iter().flatten() {
+        let operator = self.operator.as_ref().map(|(_, book)| book);
+        for book in std::iter::once(&self.book).chain(operator) {
             book.until(Duration::from_secs(30), || book.last_told() >= last).await;
         }
     }
@@ -348,12 +347,6 @@ async fn watching((api, servers): (&Rc<Api>, &[String]), of: Option<String>, boo
     let watching = tokio::task::spawn_local(watching).abort_handle();
     assert!(book.until(DEADLINE, || book.read(|counts| counts.subscriptions > 0)).await, "no feed");
     watching
-}
-
-/// Makes a server a node of a cluster.
-pub(crate) fn as_node(launch: &mut Launch) {
-    let address = format!("127.0.0.1:{}", port_for_restarts());
-    launch.settings.push((NODE_LISTEN.to_owned(), address));
 }
 
 /// Runs the load of these buses without faults, once per ground.

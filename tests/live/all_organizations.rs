@@ -7,13 +7,11 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use waypost_client::socket;
 use waypost_client::{Api, Http, Method};
-use waypost_test_support::{
-    Engine, Launch, PASSWORD, Program, ROOT, TestStore, eventually, port_for_restarts, run,
-};
+use waypost_test_support::{Engine, Launch, PASSWORD, Program, ROOT, TestStore, eventually, run};
 
 use crate::events::Events;
 use crate::feed::subscribe;
-use crate::server::{DEADLINE, INSIDE, launch, text};
+use crate::server::{DEADLINE, bus_body, fence_body, launch, organization_body, text};
 use crate::wire::{Wire, crossings};
 
 /// So many that no node has all of them, except once in many thousand runs.
@@ -34,18 +32,15 @@ impl Fleet {
     /// Makes one, active, by an operator.
     pub(crate) async fn make(api: &Api, number: usize) -> Self {
         let name = format!("org{number}");
-        let body = json!({ "name": name, "contactEmail": format!("{name}@example.org"),
-            "admin": { "email": format!("{name}-admin@example.org"), "firstName": "A", "lastName": "B" } });
-        let organization = text(&api.send(Method::POST, "/v1/organizations", &body).await.unwrap()["id"]);
+        let made = api.send(Method::POST, "/v1/organizations", &organization_body(&name)).await.unwrap();
+        let organization = text(&made["id"]);
         let path = format!("/v1/organizations/activate/{organization}");
         api.send(Method::PUT, &path, &json!({})).await.unwrap();
-        let fence = json!({ "organizationId": organization, "name": "depot", "effectiveFrom": null,
-            "rules": { "exitMarginMeters": 0, "inferPassages": false, "holdWhileStanding": false },
-            "shape": { "type": "circle", "radiusMeters": 500.0,
-                "center": { "latitude": INSIDE, "longitude": -97.74 } } });
+        let (mut fence, mut bus) = (fence_body("depot"), bus_body("bus", &name));
+        for body in [&mut fence, &mut bus] {
+            body["organizationId"] = json!(organization);
+        }
         api.send(Method::POST, "/v1/geofences", &fence).await.unwrap();
-        let bus = json!({ "organizationId": organization, "name": "bus", "category": "bus",
-            "tracker": { "uniqueId": name }, "tracking": { "maxSpeedKmh": null, "maxAccuracyMeters": null } });
         let made = api.send(Method::POST, "/v1/vehicles", &bus).await.unwrap();
         Self { organization, vehicle: text(&made["id"]), token: text(&made["tracker"]["token"]) }
     }
@@ -63,8 +58,7 @@ impl Nodes {
         let launches: Vec<Launch> = (0..2)
             .map(|_| {
                 let mut launch = launch(store);
-                let listen = format!("127.0.0.1:{}", port_for_restarts());
-                launch.settings.push(("WAYPOST_NODE_LISTEN".to_owned(), listen));
+                launch.make_node();
                 launch
             })
             .collect();
@@ -148,7 +142,6 @@ fn who_follows_all_organizations_is_told_of_each_at_any_node() {
             let mut wire = nodes.wire(node).await;
             assert_eq!(begin(&mut wire, None).await["mode"], "snapshot");
             assert_eq!(snapshot(&mut wire).await, nodes.vehicles(), "at node {node}");
-            // Those of one organization are not told of on a socket that was opened for all.
             let mut one = subscribe("one");
             one["filter"] = json!({ "vehicleIds": [nodes.fleets[0].vehicle] });
             wire.say(&one).await;

@@ -7,7 +7,6 @@ use tokio::time::timeout;
 use waypost::app::{Application, Ended};
 use waypost::clock::Clock;
 use waypost::config::{Secret, Settings};
-use waypost::store::open::Location;
 use waypost_test_support::{Engine, Proxy, TestStore, eventually, for_each_engine, port_for_restarts, run};
 
 use crate::events::Events;
@@ -203,9 +202,8 @@ fn a_database_that_is_gone_is_a_store_that_is_away() {
         let fleet = server.fleet("org").await;
         let bus = fleet.bus("one").await;
         bus.report(&server, items(1, 2, START)).await;
-        let Location::Postgres(url) = &store.options.location else { panic!("it is on PostgreSQL") };
         let running = waypost_test_support::postgres().expect("it was there before");
-        running.drop_database(url.rsplit('/').next().unwrap()).await;
+        running.drop_database(store.url().rsplit('/').next().unwrap()).await;
         // A connection that was cut, then one that cannot be made.
         for _ in 0..3 {
             server.get("/v1/drivers", &fleet.dispatcher).await.problem(503, "unavailable");

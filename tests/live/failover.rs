@@ -5,7 +5,6 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::Instant;
@@ -17,11 +16,9 @@ use crate::proxy::{address_of, url_at};
 use crate::server::{DEADLINE, launch, stored_positions};
 use crate::tracker::end_connections;
 use crate::wire::items;
+use crate::writer::{BACK_WITHIN, START};
 
-const START: i64 = 1_790_000_000_000;
 const NAME: &str = "database.test";
-/// Acknowledgements are back within this time of a new connection being possible.
-const BACK_WITHIN: Duration = Duration::from_secs(10);
 
 /// What runs a program with a file of its own in place of the system's names of hosts.
 fn with_names(file: &Path) -> Vec<OsString> {
@@ -59,8 +56,7 @@ fn a_database_whose_name_leads_elsewhere_is_found_there() {
         // Of the machine that is gone nothing is heard, and the new one knows no session of before.
         before.swallow();
         drop(before);
-        let Location::Postgres(own) = &store.options.location else { unreachable!("it is on PostgreSQL") };
-        end_connections(own).await;
+        end_connections(store.url()).await;
         lead_to(Ipv4Addr::new(127, 0, 0, 2));
         let _after = Proxy::start_at(Ipv4Addr::new(127, 0, 0, 2), port, &database).await;
         let since = Instant::now();

@@ -1,6 +1,5 @@
 //! A test's store reached through a port that the test can hold up or cut.
 
-use waypost::store::open::Location;
 use waypost_test_support::{Proxy, TestStore};
 
 /// Opens a way to a test's store.
@@ -26,8 +25,7 @@ pub(crate) fn address_of(store: &TestStore) -> String {
 
 /// What comes before and after the address in the URL of a test's store, and the address.
 fn parts(store: &TestStore) -> (String, String, String) {
-    let Location::Postgres(url) = &store.options.location else { panic!("a store on PostgreSQL") };
-    let (before, rest) = url.split_once('@').unwrap();
+    let (before, rest) = store.url().split_once('@').unwrap();
     let (address, database) = rest.split_once('/').unwrap();
     (format!("{before}@"), format!("/{database}"), address.to_owned())
 }

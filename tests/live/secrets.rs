@@ -285,8 +285,7 @@ fn a_database_that_is_spoken_to_in_clear_over_a_network_is_told() {
         let mut launch = launch(&store);
         // Both are this machine; only by the first can it be known.
         for (host, is_told) in [("127.0.0.1", false), ("0.0.0.0", true)] {
-            let Location::Postgres(url) = &store.options.location else { panic!("it is on PostgreSQL") };
-            launch.location = Location::Postgres(url.replace("@127.0.0.1:", &format!("@{host}:")));
+            launch.location = Location::Postgres(store.url().replace("@127.0.0.1:", &format!("@{host}:")));
             let mut server = Program::start(&launch).await;
             server.stop().await;
             assert_eq!(server.log().contains("spoken to in clear over a network"), is_told, "{host}");

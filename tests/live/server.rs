@@ -179,12 +179,8 @@ impl Server {
 
     /// An active organization with a dispatcher.
     pub(crate) async fn fleet(&self, name: &str) -> Fleet<'_> {
-        let body = json!({
-            "name": name,
-            "contactEmail": format!("{name}@example.org"),
-            "admin": { "email": format!("{name}-admin@example.org"), "firstName": "A", "lastName": "B" },
-        });
-        let id = text(&self.post("/v1/organizations", &self.root, body).await.ok(201)["id"]);
+        let id =
+            text(&self.post("/v1/organizations", &self.root, organization_body(name)).await.ok(201)["id"]);
         self.put(&format!("/v1/organizations/activate/{id}"), &self.root, json!({})).await.ok(200);
         let admin = self.sign_in(&id, Role::OrgAdmin).await.0;
         let dispatcher = self.sign_in(&id, Role::Dispatcher).await.0;
@@ -219,11 +215,7 @@ impl Fleet<'_> {
     /// A vehicle of which every fix is plausible.
     pub(crate) async fn bus(&self, name: &str) -> Bus {
         let unique_id = format!("{name}-{}", new_id().simple());
-        let body = json!({
-            "name": name, "category": "bus", "tracker": { "uniqueId": unique_id },
-            "tracking": { "maxSpeedKmh": null, "maxAccuracyMeters": null },
-        });
-        let made = self.server.post("/v1/vehicles", &self.admin, body).await.ok(201);
+        let made = self.server.post("/v1/vehicles", &self.admin, bus_body(name, &unique_id)).await.ok(201);
         let tracker = &made["tracker"];
         Bus {
             vehicle: text(&made["id"]),
@@ -235,12 +227,7 @@ impl Fleet<'_> {
 
     /// A circle around [`INSIDE`] in force for all times, by the exact rules; its id.
     pub(crate) async fn fence(&self, name: &str) -> String {
-        let body = json!({
-            "name": name, "effectiveFrom": null, "rules": { "exitMarginMeters": 0, "inferPassages": false, "holdWhileStanding": false },
-            "shape": { "type": "circle", "radiusMeters": 500.0,
-                "center": { "latitude": INSIDE, "longitude": -97.74 } },
-        });
-        text(&self.server.post("/v1/geofences", &self.admin, body).await.ok(201)["id"])
+        text(&self.server.post("/v1/geofences", &self.admin, fence_body(name)).await.ok(201)["id"])
     }
 
     /// The ids of the stored events, in commit order.
@@ -278,6 +265,33 @@ impl Server {
             after = format!("&after={}", text(&page["pagination"]["endCursor"]));
         }
     }
+}
+
+/// What makes an organization with an administrator.
+pub(crate) fn organization_body(name: &str) -> Value {
+    json!({
+        "name": name,
+        "contactEmail": format!("{name}@example.org"),
+        "admin": { "email": format!("{name}-admin@example.org"), "firstName": "A", "lastName": "B" },
+    })
+}
+
+/// What makes a vehicle with its tracker, of which every fix is plausible.
+pub(crate) fn bus_body(name: &str, unique_id: &str) -> Value {
+    json!({
+        "name": name, "category": "bus", "tracker": { "uniqueId": unique_id },
+        "tracking": { "maxSpeedKmh": null, "maxAccuracyMeters": null },
+    })
+}
+
+/// What makes a circle around [`INSIDE`] in force for all times, by the exact rules.
+pub(crate) fn fence_body(name: &str) -> Value {
+    json!({
+        "name": name, "effectiveFrom": null,
+        "rules": { "exitMarginMeters": 0, "inferPassages": false, "holdWhileStanding": false },
+        "shape": { "type": "circle", "radiusMeters": 500.0,
+            "center": { "latitude": INSIDE, "longitude": -97.74 } },
+    })
 }
 
 /// The program, to be started on a test's store.

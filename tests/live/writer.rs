@@ -10,7 +10,6 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::time::{Instant, sleep};
 use waypost::clock::new_id;
 use waypost::config::Secret;
-use waypost::store::open::Location;
 use waypost::store::track::Track;
 use waypost_test_support::{Engine, PrivatePostgres, TestStore, eventually, for_each_engine, run};
 
@@ -26,16 +25,11 @@ for_each_engine!(
     a_new_vehicle_with_a_tank_owes_nothing,
 );
 
-const START: i64 = 1_790_000_000_000;
+pub(crate) const START: i64 = 1_790_000_000_000;
 /// Acknowledgements are back within this time of a new connection being possible.
-const BACK_WITHIN: Duration = Duration::from_secs(10);
+pub(crate) const BACK_WITHIN: Duration = Duration::from_secs(10);
 /// The longest time that two servers are both ready.
 const BOTH_READY: Duration = Duration::from_secs(2);
-
-fn url(store: &TestStore) -> &str {
-    let Location::Postgres(url) = &store.options.location else { panic!("a store on PostgreSQL") };
-    url
-}
 
 /// Runs a statement without going through the server.
 async fn tell(url: &str, text: impl Into<String>) {
@@ -87,7 +81,7 @@ fn lines_that_go_silent_in_a_commit_cost_seconds() {
             eventually(DEADLINE, || async {
                 let waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' \
                     and query like 'update writer%' and datname = current_database()";
-                ask::<i64>(url(&store), waiting).await > 0
+                ask::<i64>(store.url(), waiting).await > 0
             })
             .await;
             way.swallow();
@@ -110,9 +104,9 @@ fn sessions_that_were_read_only_are_not_used_again() {
         let server = Server::start(&store).await;
         let fleet = server.fleet("org").await;
         let bus = fleet.bus("one").await;
-        let name: String = ask(url(&store), "select current_database()::text").await;
-        tell(url(&store), format!("alter database {name} set default_transaction_read_only = on")).await;
-        end_connections(url(&store)).await;
+        let name: String = ask(store.url(), "select current_database()::text").await;
+        tell(store.url(), format!("alter database {name} set default_transaction_read_only = on")).await;
+        end_connections(store.url()).await;
         let why = eventually(DEADLINE, || async {
             let said = server.get("/readyz", "").await;
             let why = said.body["detail"].as_str().unwrap_or_default().to_owned();
@@ -125,7 +119,7 @@ fn sessions_that_were_read_only_are_not_used_again() {
         }
         let late = server.post("/v1/positions", &bus.token, json!({ "items": items(1, 2, START) })).await;
         late.problem(503, "unavailable");
-        let mut session = PgConnection::connect(url(&store)).await.unwrap();
+        let mut session = PgConnection::connect(store.url()).await.unwrap();
         let reset = format!("alter database {name} reset default_transaction_read_only");
         for text in ["set default_transaction_read_only = off".to_owned(), reset] {
             sqlx::query(AssertSqlSafe(text)).execute(&mut session).await.unwrap();
@@ -188,7 +182,7 @@ fn of_a_pair_only_one_is_ready_whatever_becomes_of_the_lock() {
         first.ready().await;
         for _ in 0..3 {
             // The session of the server that took over was ended along with the others.
-            eventually(DEADLINE, || async { ask::<i64>(url(&store), HOLDER).await > 0 }).await;
+            eventually(DEADLINE, || async { ask::<i64>(store.url(), HOLDER).await > 0 }).await;
             let second = Coming::build(settings(&store));
             second.waits().await;
             // Its session ends over and over, until the other one has the lock.
@@ -204,7 +198,7 @@ fn of_a_pair_only_one_is_ready_whatever_becomes_of_the_lock() {
                     break;
                 }
                 if !is_second {
-                    ask::<i64>(url(&store), holders).await;
+                    ask::<i64>(store.url(), holders).await;
                 }
                 sleep(Duration::from_millis(50)).await;
             }
@@ -221,23 +215,23 @@ const HOLDER: &str = "select coalesce(max(pid), 0)::bigint from pg_locks where l
 #[test]
 fn a_lost_lock_is_taken_again_and_one_at_rest_is_kept() {
     run(Engine::Postgres, async |store| {
-        let name: String = ask(url(&store), "select current_database()::text").await;
-        tell(url(&store), format!("alter database {name} set idle_session_timeout = '200ms'")).await;
+        let name: String = ask(store.url(), "select current_database()::text").await;
+        tell(store.url(), format!("alter database {name} set idle_session_timeout = '200ms'")).await;
         let server = Server::start(&store).await;
-        let holder: i64 = ask(url(&store), HOLDER).await;
+        let holder: i64 = ask(store.url(), HOLDER).await;
         assert!(holder > 0);
         // The session is checked once a second, so it was idle for longer than other sessions may be.
         let looked = "select (extract(epoch from max(state_change)) * 1000000)::bigint from pg_stat_activity a \
             join pg_locks l on l.pid = a.pid where l.locktype = 'advisory' and a.datname = current_database()";
-        let first: i64 = ask(url(&store), looked).await;
+        let first: i64 = ask(store.url(), looked).await;
         eventually(DEADLINE, || async {
-            ask::<Option<i64>>(url(&store), looked).await.is_none_or(|now| now > first + 1_500_000)
+            ask::<Option<i64>>(store.url(), looked).await.is_none_or(|now| now > first + 1_500_000)
         })
         .await;
-        assert_eq!(ask::<i64>(url(&store), HOLDER).await, holder, "the same session has it");
-        tell(url(&store), format!("select pg_terminate_backend({holder})")).await;
+        assert_eq!(ask::<i64>(store.url(), HOLDER).await, holder, "the same session has it");
+        tell(store.url(), format!("select pg_terminate_backend({holder})")).await;
         let again = eventually(DEADLINE, || async {
-            let again: i64 = ask(url(&store), HOLDER).await;
+            let again: i64 = ask(store.url(), HOLDER).await;
             (again > 0 && again != holder).then_some(again)
         });
         again.await;

@@ -31,10 +31,9 @@ impl Node {
         let listeners: Vec<String> = listeners(organization, ports).iter().map(ToString::to_string).collect();
         let mut launch = launch(store);
         let admin = port_for_restarts();
-        let node_listen = format!("127.0.0.1:{}", port_for_restarts());
+        launch.make_node();
         launch.settings.extend([
             ("WAYPOST_DEVICE_LISTENERS".to_owned(), listeners.join(",")),
-            ("WAYPOST_NODE_LISTEN".to_owned(), node_listen),
             ("WAYPOST_ADMIN_LISTEN".to_owned(), format!("127.0.0.1:{admin}")),
         ]);
         let program = Program::spawn(&launch);

@@ -36,7 +36,7 @@ pub use in_process::{Running, new_account, sign_in};
 pub use mosquitto::{Heard, Mosquitto, Subscribed};
 pub use positions::stored_positions;
 pub use postgres::{PrivatePostgres, Shutdown, postgres};
-pub use program::{Launch, PASSWORD, Program, ROOT, port_for_restarts};
+pub use program::{Launch, NODE_LISTEN, PASSWORD, Program, ROOT, port_for_restarts};
 pub use proxy::Proxy;
 pub use redis::{PrivateRedis, redis};
 pub use said::{Said, text};

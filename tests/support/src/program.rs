@@ -22,6 +22,8 @@ use crate::service::{random_hex, send};
 pub const ROOT: &str = "root@example.org";
 /// The first superAdmin's password.
 pub const PASSWORD: &str = "correct horse battery";
+/// The setting that makes a server a node of a cluster.
+pub const NODE_LISTEN: &str = "WAYPOST_NODE_LISTEN";
 /// How long a start or a stop may take on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(120);
 /// The time limit of one check whether it is ready.
@@ -48,6 +50,12 @@ impl Launch {
     pub fn new(program: &str, location: Location) -> Self {
         let program = std::env::var_os("WAYPOST_TEST_BINARY").map_or_else(|| program.into(), PathBuf::from);
         Self { program, runner: Vec::new(), location, port: port_for_restarts(), settings: Vec::new() }
+    }
+
+    /// Makes it a node of a cluster, by [`NODE_LISTEN`].
+    pub fn make_node(&mut self) {
+        let address = format!("127.0.0.1:{}", port_for_restarts());
+        self.settings.push((NODE_LISTEN.to_owned(), address));
     }
 
     /// `http://…`

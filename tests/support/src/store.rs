@@ -38,6 +38,18 @@ impl TestStore {
         self.db.engine()
     }
 
+    /// The URL of its database.
+    ///
+    /// # Panics
+    /// It is embedded.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        match &self.options.location {
+            Location::Postgres(url) => url,
+            Location::Embedded(_) => panic!("only a store on PostgreSQL has a URL"),
+        }
+    }
+
     /// From now on the database rejects single positions (late ones, repeated ones) of this instant (microseconds since 1970), as if their rows broke
     /// a constraint.
     ///
