@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
-use clap::Args;
+use clap::Parser;
 use waypost::ingest::decode::{self, Heard, Item, Positions};
 use waypost_actors::geofence::{FenceSet, FenceTimeline};
 use waypost_actors::model::{
@@ -21,8 +21,9 @@ use crate::world::{Drive, Mix, Motion, Transition, World, make_fences};
 
 const BEGIN_MILLIS: i64 = 1_700_000_000_000;
 
-/// What is computed.
-#[derive(Clone, Debug, Args)]
+/// Computes positions as the server does, without sockets, actors and a store.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "waypost-compute", version)]
 pub(crate) struct Options {
     /// Positions in a frame
     #[arg(long, default_value_t = 32)]
