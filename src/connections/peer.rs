@@ -32,7 +32,7 @@ pub(super) const ENDING_BYTES: usize = 4 << 20;
 pub(super) const READ_IN_ANY_CASE: usize = 8 << 10;
 /// Connections let in that were not read from yet: more are left to the system meanwhile. A whole fleet may connect at
 /// once, say after a restart; whoever has sent its request by then never keeps the server waiting.
-pub(super) const MOST_UNREAD: usize = 64;
+pub(super) const MOST_UNREAD: usize = 16;
 /// Pause between two log lines about connections closed for want of room.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 
