@@ -72,13 +72,17 @@ fn devices_report_at_any_node_and_lose_nothing_when_one_is_killed() {
         for (number, (speaks, name, listener)) in [
             (Speaks::Teltonika, NAMES[0], 0),
             (Speaks::Datagrams, NAMES[1], 0),
+            (Speaks::Gt06, NAMES[1], 1),
+            (Speaks::H02, NAMES[2], 2),
             (Speaks::Queclink, NAMES[3], 3),
         ]
         .into_iter()
         .enumerate()
         {
             // Half of what each has at either node, one after the other: one of them has to hand it on.
-            let fixes: Vec<i64> = (0..FIXES as i64).map(|n| start + n * 1_000).collect();
+            // Instants of its own, since two of them are one vehicle's.
+            let own = number * FIXES..(number + 1) * FIXES;
+            let fixes: Vec<i64> = own.map(|n| start + n as i64 * 1_000).collect();
             let addresses = [number % 2, 1 - number % 2].map(|node| nodes[node].at(listener));
             let mut devices = Vec::new();
             for (fixes, address) in fixes.chunks(FIXES / 2).zip(addresses) {
@@ -92,7 +96,7 @@ fn devices_report_at_any_node_and_lose_nothing_when_one_is_killed() {
                 }
             }));
         }
-        let all = 3 * FIXES;
+        let all = 5 * FIXES;
         let count = || forgotten.iter().map(|one| one.borrow().len()).sum::<usize>();
         for number in 0..2 {
             let before = count();
@@ -112,9 +116,7 @@ fn devices_report_at_any_node_and_lose_nothing_when_one_is_killed() {
         instants.sort_unstable_by_key(|(vehicle, at)| (vehicle.0, *at));
         instants.dedup();
         assert_eq!((stored.len(), instants.len(), count()), (all, all, all));
-        for node in &mut nodes {
-            node.program.stop().await;
-        }
+        Program::stop_all(nodes.iter_mut().map(|node| &mut node.program)).await;
     });
 }
 

@@ -25,8 +25,13 @@ const PACKET: usize = 5;
 pub(crate) enum Speaks {
     Teltonika,
     Datagrams,
+    Gt06,
+    H02,
     Queclink,
 }
+
+/// An answer: how long it is, and how it begins.
+struct Answer(usize, Vec<u8>);
 
 /// A device with records in its memory.
 pub(crate) struct Device {
@@ -58,18 +63,29 @@ impl Device {
         }
     }
 
-    fn packet(&self) -> (usize, Vec<u8>, Vec<u8>) {
-        let count = self.kept.len().min(if self.speaks == Speaks::Queclink { 1 } else { PACKET });
-        let kept: Vec<i64> = self.kept.iter().take(count).copied().collect();
+    fn packet(&self) -> (usize, Vec<u8>, Answer) {
+        let most = if matches!(self.speaks, Speaks::Teltonika | Speaks::Datagrams) { PACKET } else { 1 };
+        let kept: Vec<i64> = self.kept.iter().take(most).copied().collect();
         let (bytes, answer) = match self.speaks {
-            Speaks::Teltonika => (teltonika(&kept), (count as u32).to_be_bytes().to_vec()),
+            Speaks::Teltonika => (teltonika(&kept), (kept.len() as u32).to_be_bytes().to_vec()),
             Speaks::Datagrams => (datagram(&self.name, &kept), datagram_answer(&kept)),
+            Speaks::Gt06 => {
+                let location = gt06(0x12, &gt06_location(kept[0]), packet_number(&kept));
+                // Its check sum follows, and the end of the message.
+                let begins = [&[0x78, 0x78, 5, 0x12][..], &packet_number(&kept).to_be_bytes()].concat();
+                return (1, location, Answer(10, begins));
+            }
+            Speaks::H02 => {
+                // The server's time follows.
+                let begins = format!("*HQ,{},V4,V1,20", self.name).into_bytes();
+                return (1, h02(&self.name, kept[0]), Answer(36, begins));
+            }
             Speaks::Queclink => {
                 let number = format!("{:04X}", kept[0] / 1_000 % 0xffff);
                 (queclink(&self.name, kept[0], &number), format!("+SACK:{number}$").into_bytes())
             }
         };
-        (count, bytes, answer)
+        (kept.len(), bytes, Answer(answer.len(), answer))
     }
 
     fn forget(&mut self, count: usize) {
@@ -90,14 +106,23 @@ impl Device {
             let accepted = answered(&mut stream, 1).await?;
             assert_eq!(accepted, [1], "{} may report", self.name);
         }
+        if self.speaks == Speaks::Gt06 {
+            stream.write_all(&gt06(0x01, &gt06_name(&self.name), 1)).await?;
+            assert_eq!(
+                answered(&mut stream, 10).await?[..4],
+                [0x78, 0x78, 5, 0x01],
+                "{} may report",
+                self.name
+            );
+        }
         while !self.kept.is_empty() {
-            let (count, bytes, expected) = self.packet();
+            let (count, bytes, Answer(length, begins)) = self.packet();
             stream.write_all(&bytes).await?;
-            let answer = answered(&mut stream, expected.len()).await;
+            let answer = answered(&mut stream, length).await;
             if answer.is_err() {
                 self.again += 1;
             }
-            assert_eq!(answer?, expected);
+            assert_eq!(answer?[..begins.len()], begins);
             if !self.hears() {
                 self.again += 1;
                 return Ok(());
@@ -111,7 +136,7 @@ impl Device {
         let socket = UdpSocket::bind("127.0.0.1:0").await?;
         socket.connect(to).await?;
         while !self.kept.is_empty() {
-            let (count, bytes, expected) = self.packet();
+            let (count, bytes, Answer(_, expected)) = self.packet();
             let _away = socket.send(&bytes).await;
             let mut answer = [0; 64];
             // An answer to a packet that was sent twice may come when the next one is on its way.
@@ -173,6 +198,44 @@ pub(crate) fn datagram(name: &str, instants: &[i64]) -> Vec<u8> {
     let [_, avl_packet_id] = packet_id.to_be_bytes();
     let header = DatagramHeaderFields { packet_id, avl_packet_id, imei: ImeiView::try_from(name).unwrap() };
     encode_avl_datagram(header, AvlCodec::Codec8Extended, &records(instants)).unwrap()
+}
+
+/// A message of a GT06 device.
+fn gt06(kind: u8, content: &[u8], number: u16) -> Vec<u8> {
+    let length = 5 + content.len() as u8;
+    let body = [&[length, kind][..], content, &number.to_be_bytes()].concat();
+    [&[0x78, 0x78], &body[..], &crc_x25(&body).to_be_bytes(), b"\r\n"].concat()
+}
+
+/// Its IMEI in binary coded decimals.
+fn gt06_name(name: &str) -> Vec<u8> {
+    let digits: Vec<u8> = format!("0{name}").bytes().map(|digit| digit - b'0').collect();
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+fn gt06_location(at: i64) -> Vec<u8> {
+    let time = jiff::Timestamp::from_millisecond(at).unwrap().to_zoned(jiff::tz::TimeZone::UTC);
+    let time =
+        [(time.year() % 100) as i8, time.month(), time.day(), time.hour(), time.minute(), time.second()];
+    let (latitude, longitude) = (54_486_000_u32, 175_932_000_u32); // 1/30,000 of a minute
+    let place = [&[0xc5], &latitude.to_be_bytes()[..], &longitude.to_be_bytes(), &[36, 0x14, 0x5a]].concat();
+    let cell = [0x00, 0xf6, 0x01, 0x00, 0x6e, 0x00, 0x55, 0xda];
+    [&time.map(|part| part as u8)[..], &place, &cell].concat()
+}
+
+/// CRC-16/X-25, which GT06 devices call CRC-ITU.
+fn crc_x25(bytes: &[u8]) -> u16 {
+    let bit = |crc: u16| if crc & 1 == 1 { (crc >> 1) ^ 0x8408 } else { crc >> 1 };
+    !bytes.iter().fold(0xffff, |crc, byte| (0..8).fold(crc ^ u16::from(*byte), |crc, _| bit(crc)))
+}
+
+/// A report of one fix of an H02 clone.
+fn h02(name: &str, at: i64) -> Vec<u8> {
+    let (time, day) = (digits(at, "%H%M%S"), digits(at, "%d%m%y"));
+    format!(
+        "*HQ,{name},V1,{time},A,2235.1777,N,11357.8913,E,000.27,235,{day},FFFFFBFF,460,11,d18e105,7752,6#"
+    )
+    .into_bytes()
 }
 
 /// An instant in the digits that devices write.
