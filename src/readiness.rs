@@ -82,10 +82,10 @@ impl Readiness {
         }
     }
 
-    /// Whether the store answered its last probe.
+    /// Whether the store answered its last probe, or answered when the server began to stop.
     #[must_use]
     pub fn is_store_up(&self) -> bool {
-        matches!(*self.state.borrow(), ServerState::Serving)
+        matches!(*self.state.borrow(), ServerState::Serving | ServerState::Stopping)
     }
 
     /// The latest count of what waits in the store.

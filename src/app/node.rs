@@ -34,7 +34,7 @@ use crate::store::sql::Durability;
 use crate::store::track::GroupCommit;
 use crate::telemetry::Metrics;
 
-/// How long a node that stops waits for its shards to be stored and given back.
+/// How long a node that stops waits for its shards to be stored and given back, and for the others to know it.
 const GIVE_BACK_WITHIN: Duration = Duration::from_secs(6);
 
 /// A node that is ready to run.
@@ -127,8 +127,8 @@ impl Node {
         })
     }
 
-    /// Serves until `asked` completes or a live core cannot go on. Then gives its shards back while it still hands requests on,
-    /// ends its sockets and closes the store.
+    /// Serves until `asked` completes or a live core cannot go on. Then gives its shards back while it still hands requests on and
+    /// says that it is not ready, ends its sockets and closes the store.
     pub async fn run(self, asked: impl Future<Output = ()>) -> Result<Ended, StartError> {
         let (handle, sockets, readiness) = (self.server.handle(), self.sockets, self.parts.readiness.clone());
         let ownership = Ownership::new(
@@ -151,13 +151,13 @@ impl Node {
                 }
             };
             tracing::info!(?ended, "stopping");
+            readiness.stopping();
             if ended == Ended::Asked {
                 drain.send_replace(true);
                 if timeout(GIVE_BACK_WITHIN, &mut owning).await.is_err() {
                     tracing::warn!("not every shard is stored and given back; others take them as they are");
                 }
             }
-            readiness.stopping();
             handle.pause().await;
             self.stopping.cancel();
             sockets.close();

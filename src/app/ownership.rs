@@ -30,6 +30,10 @@ pub(super) const JOIN_EVERY: Duration = Duration::from_millis(500);
 /// How long the sockets of a shard that is given back have to end.
 const SOCKETS_WITHIN: Duration = Duration::from_secs(1);
 const LOOK_FOR_SOCKETS_EVERY: Duration = Duration::from_millis(20);
+/// How long a node that stops goes on handing requests on, so that a balancer which asks `/readyz` every two seconds finds out.
+const DRAIN_FOR: Duration = Duration::from_secs(3);
+/// And how long after its last shard was given back: by then every node has seen who has it.
+const SEEN_WITHIN: Duration = Duration::from_secs(1);
 
 /// What this node does with a shard.
 enum Held {
@@ -98,7 +102,10 @@ pub(super) struct Ownership {
     held: BTreeMap<Shard, Held>,
     sender: mpsc::UnboundedSender<Event>,
     events: mpsc::UnboundedReceiver<Event>,
-    is_draining: bool,
+    /// Whether other nodes want shards.
+    has_others: bool,
+    /// When a node that stops may end, once it has given everything back.
+    drained_at: Option<Instant>,
 }
 
 impl Ownership {
@@ -124,11 +131,12 @@ impl Ownership {
             held: BTreeMap::new(),
             sender,
             events,
-            is_draining: false,
+            has_others: false,
+            drained_at: None,
         }
     }
 
-    /// Runs until it is asked to drain and has given everything back, or a live core cannot go on: then says why.
+    /// Runs until it is asked to drain, has given everything back and others know it, or a live core cannot go on: then says why.
     pub(super) async fn run(mut self, mut draining: watch::Receiver<bool>) -> Option<String> {
         loop {
             tokio::select! {
@@ -142,12 +150,13 @@ impl Ownership {
                         return Some(why);
                     }
                 }
-                _ = draining.changed(), if !self.is_draining => {
-                    self.is_draining = true;
+                _ = draining.changed(), if self.drained_at.is_none() => {
+                    self.drained_at = Some(Instant::now() + DRAIN_FOR);
                     self.drain().await;
                 }
             }
-            if self.is_draining && self.held.is_empty() {
+            let is_drained = self.drained_at.is_some_and(|at| !self.has_others || Instant::now() >= at);
+            if is_drained && self.held.is_empty() {
                 return None;
             }
         }
@@ -182,7 +191,7 @@ impl Ownership {
             Ok(Some((session, _))) => {
                 tracing::info!("this node has joined again");
                 self.session = Some(session);
-                if self.is_draining {
+                if self.drained_at.is_some() {
                     self.drain().await;
                 }
             }
@@ -195,9 +204,10 @@ impl Ownership {
     /// Takes what falls to this node and is free, and gives back what falls to another.
     async fn follow(&mut self, Claimed { nodes, owners }: Claimed) {
         let targets = assign(&nodes);
+        self.has_others = nodes.iter().any(|node| *node != self.node);
         for shard in Shard::all() {
             let falls_to = targets.get(&shard).copied();
-            if falls_to == Some(self.node) && !self.is_draining {
+            if falls_to == Some(self.node) && self.drained_at.is_none() {
                 if !owners.contains_key(&shard) && !self.held.contains_key(&shard) {
                     self.take(shard).await;
                 }
@@ -229,7 +239,7 @@ impl Ownership {
             Event::Started(session, shard, Ok(server)) => {
                 self.started += 1;
                 self.held.insert(shard, Held::Serving(self.started, server));
-                if session == self.sessions && !self.is_draining {
+                if session == self.sessions && self.drained_at.is_none() {
                     self.serve(shard);
                 } else {
                     self.end(shard);
@@ -293,6 +303,7 @@ impl Ownership {
     /// A shard's service has ended; its lock goes back, if this session has it.
     async fn ended(&mut self, shard: Shard) {
         self.held.remove(&shard);
+        self.drained_at = self.drained_at.map(|at| at.max(Instant::now() + SEEN_WITHIN));
         if let Some(session) = &self.session
             && session.give_back(shard).await.is_err()
         {

@@ -15,7 +15,8 @@ use tokio::time::{Instant, sleep};
 use super::for_nodes::{FEED, PASS};
 use super::from_node;
 use super::head;
-use super::router::{LOOK_EVERY, OWNER_WITHIN, Router};
+use super::router::{LOOK_EVERY, Router};
+use super::shards::OWNER_WITHIN;
 use crate::feed::shard_feed::{MOST_BYTES, ShardFeeds, ShardSocket};
 use crate::store::shard::Shard;
 

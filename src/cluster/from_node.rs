@@ -18,6 +18,12 @@ pub const CLIENT_ADDRESS: HeaderName = HeaderName::from_static("waypost-client-a
 /// The header in which a node says which shard it handed a request on for.
 pub const SHARD: HeaderName = HeaderName::from_static("waypost-shard");
 
+/// The header in which a node says how often a request was handed on.
+const HANDED_ON: HeaderName = HeaderName::from_static("waypost-handed-on");
+
+/// A request that arrives just after its shard was given back goes on to the next owner, but not round in a circle.
+const MOST_HANDED_ON: u16 = 3;
+
 /// Marks a connection of another node.
 #[derive(Clone, Copy, Debug)]
 pub struct FromNode;
@@ -30,7 +36,7 @@ pub fn mark(connection: &Connection, requests: &mut Extensions) {
     requests.insert(FromNode);
 }
 
-/// Whether another node handed this request on. It is not handed on again.
+/// Whether another node handed this request on.
 #[must_use]
 pub fn is_from_node(request: &ServiceRequest) -> bool {
     request.conn_data::<FromNode>().is_some()
@@ -53,6 +59,16 @@ pub fn told_shard(request: &ServiceRequest) -> Option<Shard> {
 /// Says which shard a request is handed on for, whatever it said itself.
 pub fn tell_shard(headers: &mut HeaderMap, shard: Shard) {
     headers.insert(SHARD, HeaderValue::from(u16::from(shard.number())));
+    headers.insert(HANDED_ON, HeaderValue::from(1));
+}
+
+/// Says that a request of another node is handed on once more; `false` if it was too often.
+pub fn tell_handed_on(headers: &mut HeaderMap) -> bool {
+    let told = headers.get(HANDED_ON).and_then(|told| told.to_str().ok()?.parse().ok());
+    // A node of an earlier version says nothing.
+    let times: u16 = told.unwrap_or(1);
+    headers.insert(HANDED_ON, HeaderValue::from(times.saturating_add(1)));
+    times < MOST_HANDED_ON
 }
 
 /// The head of a node's own request to the owner of a shard.

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::for_nodes;
 use super::from_node;
 use super::relay::Relay;
-use super::shards::{Place, Shards};
+use super::shards::{OWNER_WITHIN, Place, Shards};
 use super::whose::{Finder, Whose};
 use crate::context::Context;
 use crate::http::code::Code;
@@ -28,8 +28,6 @@ use crate::http::problem::Problem;
 use crate::readiness::Readiness;
 use crate::store::shard::Shard;
 
-/// How long a request waits for a shard that is changing its owner.
-pub(super) const OWNER_WITHIN: Duration = Duration::from_secs(5);
 /// Pause between two looks for the owner.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -158,9 +156,11 @@ pub async fn to_owner(
             Some(shard) => router.way(shard).await,
             None => None,
         };
-        // It is not handed on again.
         return match way {
             Some(Way::Here(found)) => serve_node(request, next, found).await,
+            Some(Way::To(owner)) if from_node::tell_handed_on(request.headers_mut()) => {
+                Ok(router.relay.hand_on(request, Whose::Here, owner).await)
+            }
             Some(Way::To(_)) | None => Ok(refused(request, &changing())),
         };
     }

@@ -14,6 +14,9 @@ use crate::store::shard::Shard;
 /// locks. So a node that was paused does not answer for a shard that another has taken meanwhile.
 pub const BELIEVED_FOR: Duration = Duration::from_secs(2);
 
+/// How long a request waits for a shard that is changing its owner.
+pub(super) const OWNER_WITHIN: Duration = Duration::from_secs(5);
+
 /// Where a shard is.
 pub enum Place {
     /// On this node: which of the shard's times here it is.
@@ -31,6 +34,8 @@ pub struct Shards(Arc<RwLock<State>>);
 #[derive(Default)]
 struct State {
     believed_until: Option<Instant>,
+    /// When it was last seen where every shard is.
+    all_known_at: Option<Instant>,
     /// Those of other nodes.
     elsewhere: BTreeMap<Shard, SocketAddr>,
     here: BTreeMap<Shard, (u64, Context)>,
@@ -47,6 +52,10 @@ impl Shards {
             .map(|(shard, owner)| (*shard, *owner))
             .collect();
         state.believed_until = Some(at + BELIEVED_FOR);
+        let is_known = |shard: Shard| state.here.contains_key(&shard) || state.elsewhere.contains_key(&shard);
+        if Shard::all().all(is_known) {
+            state.all_known_at = Some(at);
+        }
     }
 
     /// Serves a shard from now on.
@@ -94,13 +103,12 @@ impl Shards {
         self.0.read().served
     }
 
-    /// Why requests cannot go where they belong, if they cannot.
+    /// Why requests cannot go where they belong, if they cannot, even after they waited for a shard that is changing its owner.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
-        match self.counts() {
-            (_, _, 0) => None,
-            (_, _, unknown) => Some(format!("{unknown} shards have no owner now")),
-        }
+        let (_, _, unknown) = self.counts();
+        let is_changing = self.0.read().all_known_at.is_some_and(|at| at.elapsed() < OWNER_WITHIN);
+        (unknown > 0 && !is_changing).then(|| format!("{unknown} shards have no owner now"))
     }
 
     /// How many shards are on this node, on others, and nowhere.

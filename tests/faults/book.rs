@@ -21,6 +21,8 @@ pub(crate) struct Book {
     counts_from: Cell<Option<Instant>>,
     /// Whether clients should stop: the run is over.
     pub(crate) is_over: Cell<bool>,
+    /// Whether trackers should send what is left as fast as they can: no more faults are to come.
+    pub(crate) has_seen_enough: Cell<bool>,
 }
 
 /// What happened so far.

@@ -82,6 +82,7 @@ async fn run(ground: &mut Ground, seed: u64, step: usize, faults: usize) -> Vec<
         println!("seed {seed}: {fault:?} of node {node}: {recovery:?}");
         recoveries.extend(recovery);
     }
+    drill.book.has_seen_enough.set(true);
     let counts = drill.finish(ground).await;
     assert!(!recoveries.is_empty(), "seed {seed}: no fault came under load");
     println!("seed {seed}: reconnects and ends: {:?}", counts.ends);

@@ -288,10 +288,8 @@ impl Drill {
         self.all_answered().await;
         let place = self.launch.location.clone();
         self.all_corrected().await;
-        for (_, peer) in &mut self.peers {
-            peer.stop().await;
-        }
-        self.server.stop().await;
+        let peers = self.peers.iter_mut().map(|(_, peer)| peer);
+        Program::stop_all(peers.chain([&mut self.server])).await;
         self.book.is_over.set(true);
         self.dispatcher.abort();
         let stored = shelf::read_whole(&place).await;

@@ -33,4 +33,5 @@ mod silence;
 mod stop;
 mod storm;
 mod tracker;
+mod upgrade;
 mod wire;

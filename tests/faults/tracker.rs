@@ -108,7 +108,8 @@ impl Tracker {
                     self.hear(said?, &mut socket).await?;
                 }
                 () = sleep_until(due), if may_send => {
-                    due = Instant::now() + self.manner.pace;
+                    let pace = if self.book.has_seen_enough.get() { Duration::ZERO } else { self.manner.pace };
+                    due = Instant::now() + pace;
                     if self.waiting.is_empty() {
                         heard_at = Instant::now();
                     }

@@ -169,9 +169,7 @@ fn who_follows_all_organizations_is_told_of_each_at_any_node() {
         }
         nodes.changes().await;
         nodes.streams().await;
-        for program in &mut nodes.programs {
-            program.stop().await;
-        }
+        Program::stop_all(&mut nodes.programs).await;
     });
 }
 

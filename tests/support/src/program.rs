@@ -164,6 +164,15 @@ impl Program {
         self.ended().await;
     }
 
+    /// Asks all to stop, and waits: nodes of a cluster then do not go on for each other.
+    pub async fn stop_all(programs: impl IntoIterator<Item = &mut Self>) {
+        let stopping: Vec<&mut Self> =
+            programs.into_iter().inspect(|program| program.signal("TERM")).collect();
+        for program in stopping {
+            program.ended().await;
+        }
+    }
+
     /// Waits until it has ended by itself.
     ///
     /// # Panics
