@@ -173,20 +173,22 @@ test("what is typed while a save is on its way stays, and what else changed is t
   assert.deepEqual(page.faults, []);
 });
 
-test("a circle's handle resizes it around the same centre", async () => {
-  const { fleet, page, map } = await fences();
-  await openHome(page);
-  const box = await page.locator(".map canvas").boundingBox();
-  // the handle in the north: the fence fills the map but for its margin of 72 pixels, in the narrower direction
-  const reach = Math.min(box.width, box.height) / 2 - 72;
-  const north = 0.5 - reach / box.height;
-  await map.drag([0.5, north], [0.5, north / 2]);
-  const resized = await circleThat(page, ({ radiusMeters }) => radiusMeters > 410);
-  assert.deepEqual(resized.center, CENTER);
-  await save(page, "Home");
-  assert.deepEqual((await named(fleet, "Home")).shape, resized);
-  assert.deepEqual(page.faults, []);
-});
+for (const [side, x, y] of [["north", 0, -1], ["east", 1, 0]]) {
+  test(`a circle's handle in the ${side} resizes it around the same centre`, async () => {
+    const { fleet, page, map } = await fences();
+    await openHome(page);
+    const box = await page.locator(".map canvas").boundingBox();
+    // the fence fills the map but for its margin of 72 pixels, in the narrower direction
+    const reach = Math.min(box.width, box.height) / 2 - 72;
+    const at = (pixels) => [0.5 + (x * pixels) / box.width, 0.5 + (y * pixels) / box.height];
+    await map.drag(at(reach), at(reach + 36));
+    const resized = await circleThat(page, ({ radiusMeters }) => radiusMeters > 410);
+    assert.deepEqual(resized.center, CENTER);
+    await save(page, "Home");
+    assert.deepEqual((await named(fleet, "Home")).shape, resized);
+    assert.deepEqual(page.faults, []);
+  });
+}
 
 test("a polygon with a hole is drawn by mouse; a bus enters it, but not in its hole", async () => {
   const { fleet, bus, page, map } = await fences("#/fences/new");

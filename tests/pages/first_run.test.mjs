@@ -8,7 +8,7 @@ import { PASSWORD, Server, isLive, setUp } from "./harness/index.mjs";
 const stage = setUp();
 
 test("whoever signs up is led by two letters to the page, signed in, and on to a vehicle", async () => {
-  const page = await stage.page();
+  const page = await stage.page({ timezoneId: "America/Lima" });
   await page.goto("/");
   await page.getByRole("link", { name: "Create an organization" }).click();
   const form = page.getByRole("form", { name: "Create an organization" });
@@ -29,6 +29,10 @@ test("whoever signs up is led by two letters to the page, signed in, and on to a
   await isLive(page);
   assert.equal(new URL(page.url()).hash.includes("token"), false, "the token is not left in the address");
   await page.getByText("Nora's buses").waitFor();
+  // nobody was asked for it
+  await page.goto("/#/organization");
+  assert.equal(await page.getByLabel("Time zone").inputValue(), "America/Lima");
+  await page.goto("/#/live");
 
   await page.getByRole("link", { name: "New vehicle" }).click();
   const vehicle = page.getByRole("form", { name: "New vehicle" });

@@ -109,3 +109,19 @@ for (const [name, screen] of SCREENS) {
     assert.deepEqual(page.faults, []);
   });
 }
+
+test("a phone's menu has what its head leaves out", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const page = await stage.page(SCREENS.find(([name]) => name === "phone")[1]);
+  await signIn(page, fleet);
+  const head = page.getByRole("banner");
+  assert.equal(await head.getByRole("button", { name: "Sign out" }).count(), 0);
+  await head.getByRole("button", { name: "Manage" }).click();
+  await head.locator(".menu-own").getByLabel("Colours").selectOption("dark");
+  await head.getByRole("link", { name: "You", exact: true }).click();
+  await page.getByRole("form", { name: "You" }).waitFor();
+  await head.getByRole("button", { name: "Manage" }).click();
+  await head.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("E-mail").waitFor();
+  assert.deepEqual(page.faults, []);
+});

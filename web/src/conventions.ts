@@ -11,4 +11,10 @@ export interface Conventions {
   readonly isImperial: boolean;
 }
 
+/** The zone of this computer, for what is made here; undefined where the browser does not tell it. */
+export function ownTimeZone(): string | undefined {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  return timeZone === "Etc/Unknown" ? undefined : timeZone;
+}
+
 export const conventions = signal<Conventions>({ locale: undefined, timeZone: undefined, isImperial: false });

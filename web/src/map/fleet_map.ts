@@ -69,6 +69,8 @@ export class FleetMap {
   #chosen: string | null = null;
   #namedAt = 0;
   #isFollowing = false;
+  /** Whether somebody moved the map by hand. */
+  #isMoved = false;
   /** Whether the vehicle that is followed went on while the map was on its way to it. */
   #isBehind = false;
   /** What the map was fitted to: fences only as long as there is no vehicle. Then the view is the dispatcher's own. */
@@ -105,7 +107,11 @@ export class FleetMap {
     });
     this.map.on("moveend", () => { if (this.#isBehind) this.#keepInView(); });
     this.map.on("dragstart", () => this.#endFollowing());
-    this.map.on("movestart", ({ originalEvent }) => { if (originalEvent) this.#fitted = "all"; });
+    this.map.on("movestart", ({ originalEvent }) => {
+      if (!originalEvent) return;
+      this.#fitted = "all";
+      this.#isMoved = true;
+    });
     this.map.on("zoom", () => { if (Math.floor(this.map.getZoom()) !== this.#markers.level) this.#draw(); });
     this.map.on("click", ({ point }) => {
       const id = this.vehicleAt(point.x, point.y);
@@ -191,6 +197,13 @@ export class FleetMap {
   fitAll(): void {
     this.#endFollowing();
     this.#show(this.#everything(), !isStill());
+  }
+
+  /** Shows all vehicles whenever one has left the picture, until somebody moves the map. */
+  keepAllInView(): void {
+    if (this.#isMoved || (this.#shown?.count ?? 0) === 0) return;
+    const [all, view] = [this.#everyone(), this.map.getBounds()];
+    if (!view.contains(all.getNorthEast()) || !view.contains(all.getSouthWest())) this.#show(all, !isStill());
   }
 
   /** Shows all of a line. */

@@ -27,7 +27,7 @@ export function Shell({ search, children }: { search: ComponentChildren; childre
         {me.value && <OrganizationChoice />}
         <ThemeChoice />
         {me.value && <a class="quiet own" href={href("me")} title={me.value.email}>{me.value.firstName}</a>}
-        {me.value && <button type="button" class="sign-out" title={me.value.email} onClick={() => void signOut()}>{strings.signIn.signOut}</button>}
+        {me.value && <SignOut />}
       </header>
       <main id="content" tabIndex={-1} aria-busy={isAsking.value} data-view={route.value.parts.join("/")}>{children}</main>
     </>
@@ -57,10 +57,24 @@ function Navigation() {
         <button type="button" class="menu-button" aria-expanded={isOpen.value} data-current={here !== undefined} onClick={() => { isOpen.value = !isOpen.value; }}>
           {here ? here.title : strings.manageMenu} ▾
         </button>
-        {isOpen.value && <div class="menu-list" onClick={close}>{rest.map(link)}</div>}
+        {isOpen.value && (
+          <div class="menu-list">
+            <div class="menu-links" onClick={close}>{rest.map(link)}</div>
+            {/* what a phone's head leaves out */}
+            <div class="menu-own">
+              <a href={href("me")} onClick={close}>{strings.manage.users.own}</a>
+              <ThemeChoice />
+              <SignOut />
+            </div>
+          </div>
+        )}
       </div>
     </nav>
   );
+}
+
+function SignOut() {
+  return <button type="button" class="sign-out" title={me.value?.email ?? ""} onClick={() => void signOut()}>{strings.signIn.signOut}</button>;
 }
 
 function OrganizationChoice() {

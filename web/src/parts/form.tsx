@@ -90,7 +90,8 @@ export class Draft {
       return true;
     } catch (problem) {
       if (problem instanceof Problem) this.refused.value = problem.fields;
-      this.said.value = sentence(problem);
+      const isAllShown = this.refused.value.size > 0 && this.problemsElsewhere().length === 0;
+      this.said.value = isAllShown ? strings.manage.form.marked : sentence(problem);
       return false;
     } finally {
       this.isBusy.value = false;

@@ -54,6 +54,7 @@ function connect(map: FleetMap): () => void {
     effect(() => {
       places.revision.value;
       map.setVehicles(places, places.motions.slice(0, places.count), (key) => key);
+      map.keepAllInView();
     }),
   ];
   return () => {

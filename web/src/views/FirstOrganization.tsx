@@ -3,6 +3,7 @@
 import { api } from "../api/client";
 import type { CreateOrganizationBody } from "../api/schema";
 import { isOperator } from "../api/session";
+import { ownTimeZone } from "../conventions";
 import { Empty } from "../parts/Empty";
 import { Form, Row, TextField, useDraft } from "../parts/form";
 import { findOrganizations } from "../state/fleet";
@@ -18,7 +19,8 @@ export function FirstOrganization() {
 function Create() {
   const draft = useDraft(() => ({}));
   const make = async () => {
-    const made = await api.post("/v1/organizations", { body: draft.value.peek() as unknown as CreateOrganizationBody });
+    const body = { ...draft.value.peek(), settings: { timezone: ownTimeZone() } } as unknown as CreateOrganizationBody;
+    const made = await api.post("/v1/organizations", { body });
     if (made.status !== "active") await api.put("/v1/organizations/activate/{id}", { path: { id: made.id }, body: {} });
     await findOrganizations();
   };

@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 
 import { prepare, send } from "../api/http";
 import type { CreateOrganizationBody } from "../api/schema";
+import { ownTimeZone } from "../conventions";
 import { Form, Row, TextField, useDraft } from "../parts/form";
 import { href } from "../state/route";
 import { strings } from "../strings";
@@ -17,7 +18,7 @@ export function SignUp() {
   const make = async () => {
     const { name, admin } = draft.value.peek() as { name: string; admin: { email: string } };
     // whoever signs up is reached there, as the administrator and for the organization
-    const body = { name, admin, contactEmail: admin.email } as unknown as CreateOrganizationBody;
+    const body = { name, admin, contactEmail: admin.email, settings: { timezone: ownTimeZone() } } as unknown as CreateOrganizationBody;
     await send(prepare("post", "/v1/organizations", { body }), undefined);
     sentTo.value = admin.email;
   };

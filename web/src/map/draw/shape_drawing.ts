@@ -177,7 +177,7 @@ function modes(color: HexColor, hole: HexColor, shape: () => ShapeSpec) {
     new TerraDrawPolygonMode({ modeName: "hole", styles: paint(hole, () => 0) }),
     new TerraDrawSelectMode({
       flags: {
-        circle: { feature: { draggable: true, coordinates: { resizable: "center" } } },
+        circle: { feature: { draggable: true, coordinates: { resizable: "center-fixed" } } },
         polygon: { feature: rings },
         hole: { feature: rings },
       },

@@ -7,7 +7,7 @@ import { VirtualTable } from "../../parts/VirtualTable";
 import { amount, unit } from "../../format";
 import { fleetIds, vehicleName } from "../../state/fleet";
 import { liveHref, table } from "../../state/past";
-import { href } from "../../state/route";
+import { href, route } from "../../state/route";
 import { speedNow, standing } from "../../state/standing";
 import { strings } from "../../strings";
 import { type Column, listed, order, search, sortBy } from "./listing";
@@ -39,6 +39,8 @@ function next() {
   if (!may("writeVehicles")) return false;
   const [first] = fleetIds.value;
   if (!first) return { text: strings.manage.vehicles.new, address: href("fleet", "new") };
+  // its panel says what is next
+  if (route.value.parts[1] === first) return false;
   return { text: strings.vehicles.toTracker, address: href("live", first) };
 }
 

@@ -48,7 +48,7 @@ export function VehicleForm({ vehicle, onSaved, onToken, onCancel }: Props) {
       </Group>
       <Group title={words.tracking}>
         <Row><NumberField of="/tracking/intervalSeconds" label={words.interval} required /><NumberField of="/tracking/stoppedIntervalSeconds" label={words.stoppedInterval} required /></Row>
-        <Row><MeasureField of="/tracking/maxSpeedKmh" quantity="speed" label={words.maxSpeed} /><MeasureField of="/tracking/overspeedKmh" quantity="speed" label={words.overspeed} /></Row>
+        <Row><MeasureField of="/tracking/maxSpeedKmh" quantity="speed" label={words.maxSpeed} /><MeasureField of="/tracking/overspeedKmh" quantity="speed" label={words.overspeed} hint={words.overspeedHint} /></Row>
         <MeasureField of="/tracking/maxAccuracyMeters" quantity="length" label={words.maxAccuracy} />
       </Group>
     </Form>

@@ -1,1 +1,0 @@
-import{t as e}from"./jsxRuntime-Dr2XeqD9.js";function t({what:t,next:n,action:r=!1}){return e(`div`,{class:`empty`,children:[e(`p`,{children:t}),e(`p`,{class:`quiet`,children:n}),r&&e(`p`,{children:e(`a`,{class:`button primary`,href:r.address,children:r.text})})]})}export{t};
