@@ -31,7 +31,7 @@ fn a_rolling_upgrade_refuses_no_request() {
     on(Engine::Postgres, async |ground| {
         let load = Load { peers: NODES - 1, pace: PACE, ..Load::every(24) };
         let mut drill = Drill::begin(ground, seed(), load).await;
-        let balancer = Rc::new(Balancer::of(&drill));
+        let balancer = Rc::new(Balancer::of(&mut drill));
         let looking = tokio::task::spawn_local(Rc::clone(&balancer).keep_looking());
         let organization = ground.fleet.organization.clone();
         let mut clients = JoinSet::new();
@@ -91,11 +91,9 @@ struct Told {
 }
 
 impl Balancer {
-    fn of(drill: &Drill) -> Self {
-        let urls =
-            std::iter::once(drill.launch.url()).chain(drill.peers.iter().map(|(launch, _)| launch.url()));
-        let nodes =
-            urls.map(|url| Node { http: Http::new(&url, DEADLINE), is_ready: Cell::new(true) }).collect();
+    fn of(drill: &mut Drill) -> Self {
+        let node = |url: String| Node { http: Http::new(&url, DEADLINE), is_ready: Cell::new(true) };
+        let nodes = (0..NODES).map(|number| node(drill.node(number).url())).collect();
         Self { nodes, next: Cell::new(0), told: RefCell::default(), is_over: Cell::new(false) }
     }
 
