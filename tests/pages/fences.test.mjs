@@ -173,6 +173,42 @@ test("what is typed while a save is on its way stays, and what else changed is t
   assert.deepEqual(page.faults, []);
 });
 
+test("a drag of a circle's handle is one step, however long the hand takes", async () => {
+  const { page } = await fences();
+  await openHome(page);
+  const box = await page.locator(".map canvas").boundingBox();
+  const [x, y, reach] = [box.x + box.width / 2, box.y + box.height / 2, Math.min(box.width, box.height) / 2 - 72];
+  await page.evaluate(() => {
+    const now = performance.now.bind(performance);
+    window.restedMs = 0;
+    performance.now = () => now() + window.restedMs;
+  });
+  const drag = async (from, ...to) => {
+    await page.mouse.move(x, y - from);
+    await page.mouse.down();
+    for (const pixels of to) {
+      const radius = await number(page, "Radius, metres");
+      await page.mouse.move(x, y - pixels, { steps: 3 });
+      await circleThat(page, ({ radiusMeters }) => radiusMeters !== radius);
+      await page.evaluate(() => { window.restedMs += 1000; });
+    }
+    await page.mouse.up();
+    return circleThat(page, ({ radiusMeters }) => radiusMeters > 410);
+  };
+  const first = await drag(reach, reach + 12, reach + 24, reach + 36);
+  const second = await drag(reach + 36, reach + 44, reach + 52);
+  const undo = page.getByRole("button", { name: "Undo" });
+  await undo.click();
+  await showsCircle(page, first);
+  await undo.click();
+  await showsCircle(page, { type: "circle", center: CENTER, radiusMeters: 400 });
+  assert.ok(await undo.isDisabled(), "there was nothing before");
+  await page.getByRole("button", { name: "Redo" }).click();
+  await page.getByRole("button", { name: "Redo" }).click();
+  await showsCircle(page, second);
+  assert.deepEqual(page.faults, []);
+});
+
 for (const [side, x, y] of [["north", 0, -1], ["east", 1, 0]]) {
   test(`a circle's handle in the ${side} resizes it around the same centre`, async () => {
     const { fleet, page, map } = await fences();

@@ -4,7 +4,7 @@ import { type Signal, computed, signal } from "@preact/signals";
 
 import type { ShapeSpec } from "../../api/schema";
 
-/** A drag or a number that is being typed is one step: what follows sooner belongs to the same. */
+/** A number that is being typed is one step: what follows sooner belongs to the same. */
 const STEP_MS = 400;
 const MOST_STEPS = 200;
 
@@ -16,16 +16,33 @@ export class ShapeHistory {
   readonly #before = signal<readonly ShapeSpec[]>([]);
   readonly #after = signal<readonly ShapeSpec[]>([]);
   #now: ShapeSpec | null = null;
-  #changedAt = 0;
+  /** Until when what follows belongs to the step that was taken last, by `performance.now`. */
+  #stepEndsAt = 0;
+  #isHeld = false;
   readonly canUndo = computed(() => this.#before.value.length > 0);
   readonly canRedo = computed(() => this.#after.value.length > 0);
 
   /** Begins anew: another shape is open, or none. */
   begin(shape: ShapeSpec | null): void {
     this.#now = shape;
-    this.#changedAt = 0;
+    this.#isHeld = false;
+    this.#stepEndsAt = 0;
     this.#before.value = [];
     this.#after.value = [];
+  }
+
+  /** A hand has the shape: all that becomes of it is one step, however long it takes, until `letGo`. */
+  hold(): void {
+    if (this.#isHeld) return;
+    this.#isHeld = true;
+    this.#stepEndsAt = 0;
+  }
+
+  /** The hand has let go. */
+  letGo(): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.#stepEndsAt = 0;
   }
 
   /** The shape has become this one, by hand or by number. */
@@ -33,8 +50,8 @@ export class ShapeHistory {
     const before = this.#now;
     if (!before || same(before, shape)) return;
     const now = performance.now();
-    if (now - this.#changedAt > STEP_MS || this.#before.peek().length === 0) this.#before.value = [...this.#before.peek(), before].slice(-MOST_STEPS);
-    this.#changedAt = now;
+    if (now > this.#stepEndsAt) this.#before.value = [...this.#before.peek(), before].slice(-MOST_STEPS);
+    this.#stepEndsAt = this.#isHeld ? Infinity : now + STEP_MS;
     this.#now = shape;
     this.#after.value = [];
   }
@@ -55,7 +72,7 @@ export class ShapeHistory {
     from.value = from.peek().slice(0, -1);
     to.value = [...to.peek(), this.#now];
     this.#now = shape;
-    this.#changedAt = 0;
+    this.#stepEndsAt = 0;
     return shape;
   }
 }

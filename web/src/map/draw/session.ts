@@ -210,14 +210,17 @@ export class DrawSession {
   }
 
   #use(tool: Tool): void {
+    this.#desk.history.letGo();
     this.#tool = tool;
     this.#drawing?.use(tool);
   }
 
   #took(shape: ShapeSpec, isDone: boolean): void {
     this.#shown = shape;
+    this.#desk.history.hold();
     this.#desk.take(shape);
     if (!isDone) return;
+    this.#desk.history.letGo();
     // after Terra Draw is through with what it tells of
     queueMicrotask(() => {
       const tool = shape.type === "polygon" && shape.vertices.length === 0 ? "polygon" : "select";
