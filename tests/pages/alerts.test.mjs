@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Fleet, eventually, isLive, setUp, signIn } from "./harness/index.mjs";
+import { Fleet, eventually, findings, isLive, setUp, signIn } from "./harness/index.mjs";
 
 const DEPOT = { latitude: 59.33, longitude: 18.06 };
 const OUTSIDE = { latitude: 59.34, longitude: 18.06 };
@@ -26,7 +26,10 @@ test("a stay that is too long asks two dispatchers, one of whom has seen it, unt
   await signIn(other, fleet);
   await isLive(one);
   await isLive(other);
-  assert.equal(await region(one, "Attention").count(), 0, "nothing asks for it");
+  await region(one, "Attention").getByText("Nothing needs attention").waitFor();
+  const earlier = (page) => region(page, "Attention").getByRole("button", { name: "Earlier alerts" });
+  await earlier(one).click();
+  await region(one, "Earlier alerts").getByText("There was none yet.").waitFor();
   const title = await one.title();
 
   const report = (minutes, place) => bus.report([{ ...place, speedKmh: 20, recordedAt: ago(minutes) }]);
@@ -51,15 +54,25 @@ test("a stay that is too long asks two dispatchers, one of whom has seen it, unt
   assert.equal(await region(other, "Attention").getByRole("button", { name: /^Seen/ }).count(), 0);
 
   await region(other, "Attention").getByRole("button", { name: /^Ask again in an hour/ }).click();
-  for (const page of [one, other]) await region(page, "Attention").waitFor({ state: "detached" });
+  for (const page of [one, other]) await region(page, "Attention").getByText("Nothing needs attention").waitFor();
+  const past = (page) => region(page, "Earlier alerts").getByRole("listitem");
+  await past(one).getByText("put off until").waitFor();
   const { data: [snoozed] } = await fleet.admin.get("/v1/alerts");
   assert.ok(Math.abs(Date.parse(snoozed.snoozedUntil) - Date.now() - 60 * MINUTE_MS) < 2 * MINUTE_MS, snoozed.snoozedUntil);
   await fleet.admin.post(`/v1/alerts/${alert.id}/snooze`, { until: ago(0) });
   for (const page of [one, other]) await region(page, "Attention").getByText(/seen by/).waitFor();
 
+  await eventually(async () => assert.equal(await past(one).count(), 0, "it asks again"));
+
   await report(5, OUTSIDE);
+  await earlier(other).click();
+  const { data: [ended] } = await fleet.admin.get("/v1/alerts");
   for (const page of [one, other]) {
-    await region(page, "Attention").waitFor({ state: "detached" });
+    await region(page, "Attention").getByText("Nothing needs attention").waitFor();
+    await past(page).locator(`time[datetime="${ended.endedAt}"]`).waitFor();
+    assert.match(await past(page).innerText(), /Bus 7 In a fence for too long Depot.*seen by/s);
+    assert.equal(await past(page).getByRole("button").count(), 0, "nothing is left to be done");
+    assert.deepEqual(await findings(page), [], "axe");
     assert.deepEqual(page.faults, []);
     assert.deepEqual(page.foreign, []);
   }
@@ -91,6 +104,26 @@ async function listenIn(page) {
   });
   return () => page.evaluate(() => window.calls);
 }
+
+test("of many past alerts the older ones are a click away", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const depot = await fleet.circle("Depot", DEPOT, 300);
+  await fleet.admin.put(`/v1/geofences/${depot.id}`, { rules: { dwellAfterSeconds: 600 }, effectiveFrom: null });
+  const bus = await fleet.vehicle("Bus 9");
+  const stays = Array.from({ length: 22 }, (_, stay) => [0, 5, 10, 15].map((minute) => ({
+    ...(minute === 15 ? OUTSIDE : DEPOT), speedKmh: 20, recordedAt: ago(22 * 20 - stay * 20 - minute),
+  })));
+  await bus.report(stays.flat());
+  const page = await stage.page();
+  await signIn(page, fleet);
+  await region(page, "Attention").getByRole("button", { name: "Earlier alerts" }).click();
+  const past = region(page, "Earlier alerts");
+  await eventually(async () => assert.equal(await past.getByRole("listitem").count(), 20));
+  await past.getByRole("button", { name: "Older" }).click();
+  await eventually(async () => assert.equal(await past.getByRole("listitem").count(), 22));
+  assert.equal(await past.getByRole("button", { name: "Older" }).count(), 0);
+  assert.deepEqual(page.faults, []);
+});
 
 test("a new alert rings and notifies where somebody chose so, and nowhere else", async () => {
   const fleet = await Fleet.make(stage.server);

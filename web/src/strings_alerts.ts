@@ -5,6 +5,11 @@ import { count, whole } from "./numbers";
 export const alertWords = {
   title: "Attention",
   count: (number: number, isMore: boolean) => (isMore ? `more than ${whole(number)}` : whole(number)),
+  nothing: "Nothing needs attention",
+  past: "Earlier alerts",
+  noPast: "There was none yet.",
+  older: "Older",
+  putOff: "put off until",
   rules: {
     drain: "Drain",
     overspeed: "Speeding",
@@ -21,7 +26,7 @@ export const alertWords = {
   evidenceOf: (name: string) => `Evidence of the drain of ${name}`,
   replay: "Replay",
   replayOf: (name: string) => `Replay of ${name}`,
-  call: (name: string) => `Call ${name}`,
+  call: (name: string, number: string) => `Call ${name}, ${number}`,
   seen: "Seen",
   seenLabel: (what: string) => `Seen: ${what}`,
   seenBy: (name: string) => `seen by ${name}`,

@@ -23,6 +23,8 @@ const HOUR_MS = 3_600_000;
 const RANKS: readonly AlertRule[] = ["drain", "silentWhileMoving", "overspeed", "licenseExpired", "dwell"];
 
 const open = signal<readonly Alert[]>([]);
+/** Whether they are known: before, nobody can say that there is none. */
+export const isKnown = signal(false);
 /** Whether there are more than are held. */
 export const isMore = signal(false);
 
@@ -47,6 +49,7 @@ async function load(): Promise<void> {
   const fresh = found.data.filter(isNew);
   known = new Set(found.data.map(({ id }) => id));
   open.value = found.data;
+  isKnown.value = true;
   isMore.value = found.pagination.hasNextPage;
   call(fresh);
 }
@@ -67,6 +70,7 @@ export function followAlerts(): void {
     whose.value;
     asked += 1;
     known = null;
+    isKnown.value = false;
     open.value = [];
     untracked(() => soon(0));
   });

@@ -1,51 +1,82 @@
-// What asks for somebody's attention, the most urgent first; nothing where nothing does.
+// What asks for somebody's attention, the most urgent first, or that nothing does; and what did before.
 
 import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
+import { api, slices } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { Alert } from "../../api/schema";
 import { measure } from "../../format";
 import { type Person, Phone, findDriver } from "../../parts/Driver";
 import { NearTown } from "../../parts/NearTown";
 import { Time } from "../../parts/Time";
-import { acknowledge, alerts, isMore, snooze } from "../../state/alerts";
+import { useAnswer } from "../../parts/answer";
+import { acknowledge, alerts, isKnown, isMore, snooze } from "../../state/alerts";
 import { now } from "../../state/clock";
-import { suspected, vehicleName } from "../../state/fleet";
+import { alertsTold, edits, scope, suspected, vehicleName } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { href } from "../../state/route";
 import { alertWords as words } from "../../strings_alerts";
 
+/** So many past ones at once. */
+const PAST = 20;
+
 export function Attention() {
+  const isPastShown = useSignal(false);
   const drains = [...suspected.value].filter(([, event]) => event.type === "drain");
   const many = alerts.value.length + drains.length;
-  if (many === 0) return null;
+  const summary = many > 0 ? words.count(many, isMore.value) : isKnown.value && words.nothing;
   return (
     <section class="panel attention" aria-label={words.title}>
       <header class="panel-head">
         <h2>{words.title}</h2>
-        <span class="quiet">{words.count(many, isMore.value)}</span>
+        <span class="quiet">{summary}</span>
+        <span class="grow" />
+        <button type="button" class="plain" aria-expanded={isPastShown.value} onClick={() => { isPastShown.value = !isPastShown.value; }}>{words.past}</button>
       </header>
-      <div class="panel-body" tabIndex={0} role="group" aria-label={words.title}>
-        <ol class="events">
-          {drains.map(([vehicleId, { volumeLiters, startedAt }]) => (
-            <li key={vehicleId} data-event="drain" data-status="provisional">
-              <span class="event-shape" aria-hidden="true" />
-              <div class="event-what">
-                <a href={href("live", vehicleId)}>{vehicleName(vehicleId)}</a> {words.perhaps} <b>{measure("volume", volumeLiters)}</b>
-                <div class="event-when"><Time at={startedAt} /> · {words.notCertain}</div>
-              </div>
-            </li>
-          ))}
-          {alerts.value.map((alert) => <Row key={alert.id} alert={alert} />)}
-        </ol>
-      </div>
+      {(many > 0 || isPastShown.value) && (
+        <div class="panel-body" tabIndex={0} role="group" aria-label={words.title}>
+          <ol class="events">
+            {drains.map(([vehicleId, { volumeLiters, startedAt }]) => (
+              <li key={vehicleId} data-event="drain" data-status="provisional">
+                <span class="event-shape" aria-hidden="true" />
+                <div class="event-what">
+                  <a href={href("live", vehicleId)}>{vehicleName(vehicleId)}</a> {words.perhaps} <b>{measure("volume", volumeLiters)}</b>
+                  <div class="event-when"><Time at={startedAt} /> · {words.notCertain}</div>
+                </div>
+              </li>
+            ))}
+            {alerts.value.map((alert) => <Row key={alert.id} alert={alert} />)}
+          </ol>
+          {isPastShown.value && <Past />}
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** Those that ask for nobody any more, or not yet again, the newest first. */
+function Past() {
+  const pages = useSignal(1);
+  const past = useAnswer(() => {
+    alertsTold.value;
+    edits.value.alert;
+    const query = { ...scope.value, open: false, limit: PAST };
+    return slices((after) => api.get("/v1/alerts", { query: { ...query, after } }), pages.value);
+  });
+  if (!past.value) return null;
+  return (
+    <section class="past" aria-label={words.past}>
+      <h3>{words.past}</h3>
+      {past.value.length === 0 && <p class="quiet">{words.noPast}</p>}
+      <ol class="events">{past.value.map((alert) => <Row key={alert.id} alert={alert} />)}</ol>
+      {past.value.length >= pages.value * PAST && <button type="button" onClick={() => { pages.value += 1; }}>{words.older}</button>}
     </section>
   );
 }
 
 function Row({ alert }: { alert: Alert }) {
-  const { rule, vehicleId, vehicleName: name, vehicleIds, startedAt, acknowledgedAt, acknowledgedBy, location } = alert;
+  const { rule, open, vehicleId, vehicleName: name, vehicleIds, startedAt } = alert;
   const isBusy = useSignal(false);
   const act = (what: () => Promise<void>) => () => {
     isBusy.value = true;
@@ -53,27 +84,35 @@ function Row({ alert }: { alert: Alert }) {
   };
   const what = `${words.rules[rule]}, ${name}`;
   return (
-    <li data-event={rule} data-seen={Boolean(acknowledgedAt)}>
+    <li data-event={rule} data-seen={Boolean(alert.acknowledgedAt)}>
       <span class="event-shape" aria-hidden="true" />
       <div class="event-what">
         {vehicleIds.length > 1 ? <b>{words.vehicles(vehicleIds.length)}</b> : <a href={href("live", vehicleId)}>{name}</a>} {words.rules[rule]} {detail(alert)}
-        <div class="event-when">
-          {words.since} <Time at={startedAt} /><NearTown at={location} before=" · " />
-          {acknowledgedAt && <span> · {words.seenBy(acknowledgedBy?.name ?? words.operator)} <Time at={acknowledgedAt} /></span>}
-        </div>
+        <When alert={alert} />
         {alert.driverId && <Driver id={alert.driverId} />}
       </div>
       <div class="event-actions">
         {rule === "drain" && <a href={href("fuel-event", alert.causeId)} aria-label={words.evidenceOf(name)}>{words.evidence}</a>}
         <a href={`${href("replay", vehicleId)}?at=${startedAt}`} aria-label={words.replayOf(name)}>{words.replay}</a>
-        {may("handleAlerts") && (
+        {open && may("handleAlerts") && (
           <>
-            {!acknowledgedAt && <button type="button" class="plain" disabled={isBusy.value} aria-label={words.seenLabel(what)} onClick={act(() => acknowledge(alert))}>{words.seen}</button>}
+            {!alert.acknowledgedAt && <button type="button" class="plain" disabled={isBusy.value} aria-label={words.seenLabel(what)} onClick={act(() => acknowledge(alert))}>{words.seen}</button>}
             <button type="button" class="plain" disabled={isBusy.value} aria-label={words.snoozeLabel(what)} onClick={act(() => snooze(alert, now.peek()))}>{words.snooze}</button>
           </>
         )}
       </div>
     </li>
+  );
+}
+
+function When({ alert: { open, startedAt, endedAt, snoozedUntil, acknowledgedAt, acknowledgedBy, location } }: { alert: Alert }) {
+  const isPutOff = !open && !endedAt && snoozedUntil && Date.parse(snoozedUntil) > now.value;
+  return (
+    <div class="event-when">
+      {open && words.since} <Time at={startedAt} />{endedAt && <> – <Time at={endedAt} /></>}<NearTown at={location} before=" · " />
+      {acknowledgedAt && <span> · {words.seenBy(acknowledgedBy?.name ?? words.operator)} <Time at={acknowledgedAt} /></span>}
+      {isPutOff && <span> · {words.putOff} <Time at={snoozedUntil} /></span>}
+    </div>
   );
 }
 
@@ -95,5 +134,5 @@ function Driver({ id }: { id: string }) {
   }, [id]);
   const driver = people.value.get(id);
   if (!driver) return null;
-  return <div class="event-when">{driver.name} <Phone number={driver.phone} label={words.call(driver.name)} /></div>;
+  return <div class="event-when">{driver.name} <Phone number={driver.phone} label={words.call(driver.name, driver.phone)} /></div>;
 }

@@ -1,0 +1,1 @@
+export{n as alerts,r as followAlerts}from"./alerts-C8pwib8C.js";
