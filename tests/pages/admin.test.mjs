@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Client, Fleet, PASSWORD, isSettled, setUp, signIn, visit } from "./harness/index.mjs";
+import { Client, Fleet, PASSWORD, eventually, isSettled, setUp, signIn, visit } from "./harness/index.mjs";
 
 const stage = setUp();
 
@@ -235,6 +235,57 @@ test("a vehicle is changed, only in what was changed, and taken out of service",
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.waitForURL((url) => url.hash === "#/live");
   assert.deepEqual(page.faults, []);
+});
+
+test("where there is no driver yet, assigning one leads to a new driver and back, and it may be dated back", async () => {
+  const fleet = await Fleet.make(stage.server);
+  await fleet.set({ timezone: "Asia/Tokyo" });
+  const bus = await fleet.admin.post("/v1/vehicles", { name: "Bus 7" });
+  const { page } = await signedIn(`#/live/${bus.id}`, fleet);
+  const panel = detail(page, "Bus 7");
+  const dialog = page.getByRole("dialog");
+  await panel.getByRole("button", { name: "Assign driver" }).click();
+  await dialog.getByText("There is no driver to assign yet.").waitFor();
+  await dialog.getByRole("link", { name: "New driver" }).click();
+  await page.getByText("the driver is assigned to Bus 7").waitFor();
+  await page.getByLabel("First name").fill("Astrid");
+  await page.getByLabel("Last name").fill("Lind");
+  await page.getByRole("button", { name: "Save" }).click();
+
+  await eventually(async () => assert.equal(await dialog.getByRole("combobox", { name: "Driver" }).inputValue(), "Astrid Lind"));
+  const startedAt = new Date(Math.floor(Date.now() / 60_000) * 60_000 - 7_200_000);
+  const inTokyo = new Date(startedAt.getTime() + 9 * 3_600_000).toISOString().slice(0, 16);
+  await dialog.getByLabel("Since").fill(inTokyo);
+  await dialog.getByRole("button", { name: "Assign" }).click();
+  await panel.getByRole("link", { name: "Astrid Lind" }).waitFor();
+  await dialog.waitFor({ state: "detached" });
+  const { data } = await fleet.admin.get(`/v1/vehicles/${bus.id}/drivers`);
+  assert.deepEqual(data.map((one) => Date.parse(one.startedAt)), [startedAt.getTime()]);
+  await page.reload();
+  await panel.getByRole("link", { name: "Astrid Lind" }).waitFor();
+  assert.equal(await dialog.count(), 0, "it asks once");
+
+  // what cannot be is said at the field
+  await panel.getByRole("button", { name: "Unassign" }).click();
+  await panel.getByText("Nobody is assigned").waitFor();
+  await panel.getByRole("button", { name: "Assign driver" }).click();
+  await dialog.getByRole("combobox", { name: "Driver" }).fill("lind");
+  await dialog.getByRole("option", { name: "Astrid Lind" }).click();
+  await dialog.getByLabel("Since").fill("2100-01-01T00:00");
+  await dialog.getByRole("button", { name: "Assign" }).click();
+  await dialog.getByLabel("Since").and(page.locator("[aria-invalid=true]")).waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
+test("a dispatcher without a driver to assign is told who enters one", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const bus = await fleet.admin.post("/v1/vehicles", { name: "Bus 7" });
+  const page = await stage.page();
+  await signIn(page, await fleet.person("dispatcher"));
+  await visit(page, `#/live/${bus.id}`);
+  await detail(page, "Bus 7").getByRole("button", { name: "Assign driver" }).click();
+  await page.getByRole("dialog").getByText("An administrator of your organization enters them here.").waitFor();
+  assert.equal(await page.getByRole("dialog").getByRole("link").count(), 0);
 });
 
 test("a vehicle gets driver and tracker where it is looked at, and has no second page", async () => {

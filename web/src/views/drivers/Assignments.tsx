@@ -7,12 +7,14 @@ import { may } from "../../api/permissions";
 import type { Driver } from "../../api/types";
 import { dayAndTime, fullName } from "../../format";
 import { useAnswer } from "../../parts/answer";
-import { Dialog } from "../../parts/Dialog";
+import { Dialog, Told } from "../../parts/Dialog";
 import { FindField } from "../../parts/FindField";
 import { CheckField, Form, useDraft } from "../../parts/form";
+import { SinceField, sinceOf } from "../../parts/SinceField";
 import { findVehicles } from "../../parts/vehicles";
 import { edits, loadVehicle, scope, vehicleName, vehicles } from "../../state/fleet";
 import { notice } from "../../state/notices";
+import { href } from "../../state/route";
 import { strings } from "../../strings";
 import { heldName } from "./DriversView";
 
@@ -94,17 +96,24 @@ function AssignDialog({ driver, onAssigned, onClose }: Assigning) {
   const assign = async () => {
     const vehicleId = String(draft.at("/vehicleId"));
     const force = draft.at("/force") === true;
-    await api.post("/v1/drivers/{driverId}/assign-vehicle", { path: { driverId: driver.id }, body: { ...scope.peek(), vehicleId, force } });
+    await api.post("/v1/drivers/{driverId}/assign-vehicle", { path: { driverId: driver.id }, body: { ...scope.peek(), vehicleId, force, ...sinceOf(draft) } });
     await onAssigned(vehicleId);
     onClose();
   };
   const title = words.assignTitle(fullName(driver));
+  if (free.length === 0) {
+    return (
+      <Told title={title} onClose={onClose}>
+        <p>{words.noVehicles}</p>
+        {may("writeVehicles") && <p><a class="button" href={href("fleet", "new")}>{strings.manage.vehicles.new}</a></p>}
+      </Told>
+    );
+  }
   return (
     <Dialog title={title} onClose={onClose}>
       <Form draft={draft} label={title} action={words.assignAction} work={assign} onCancel={onClose}>
-        {free.length === 0 ? <p>{words.noVehicles}</p> : (
-          <FindField of="/vehicleId" label={words.vehicle} name={vehicleName} find={findVehicles(({ driver: other }) => (other ? fullName(other) : undefined), ACTIVE, mine)} />
-        )}
+        <FindField of="/vehicleId" label={words.vehicle} name={vehicleName} find={findVehicles(({ driver: other }) => (other ? fullName(other) : undefined), ACTIVE, mine)} />
+        <SinceField />
         {chosen?.driver?.origin === "manual" && <CheckField of="/force" label={words.take(chosen.name, fullName(chosen.driver))} />}
       </Form>
     </Dialog>

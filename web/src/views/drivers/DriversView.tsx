@@ -9,8 +9,8 @@ import { byLastName, fullName } from "../../format";
 import { Desk, Detail } from "../../parts/Desk";
 import { Listing } from "../../parts/Listing";
 import { useToldList } from "../../parts/told";
-import { scope, vehicles } from "../../state/fleet";
-import { href } from "../../state/route";
+import { scope, vehicleName, vehicles } from "../../state/fleet";
+import { href, route } from "../../state/route";
 import { strings } from "../../strings";
 import { DriverDetail } from "./DriverDetail";
 import { DriverForm } from "./DriverForm";
@@ -18,7 +18,6 @@ import { FindDriver } from "./FindDriver";
 import { licenseMark, licenseWord } from "./license";
 
 const words = strings.manage.drivers;
-
 
 /** The name of a vehicle that somebody drives: as it is now, if it is the organization's. */
 export const heldName = ({ id, name }: { id: string; name: string }): string => vehicles.value.get(id)?.name ?? name;
@@ -34,6 +33,9 @@ export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
     await reload(id);
     location.hash = href("drivers", id);
   };
+  // who wanted to assign a driver to it, and had none
+  const vehicle = route.value.query.get("vehicle");
+  const forVehicle = async (id: string) => { location.hash = `${href("live", vehicle ?? "")}?driver=${id}`; };
   const gone = (id: string) => {
     remove(id);
     location.hash = href("drivers");
@@ -62,7 +64,10 @@ export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
   return (
     <Desk list={list}>
       {open === "new" && may("writeDrivers") && (
-        <Detail key="new" title={words.new} back={href("drivers")}><DriverForm driver={null} onSaved={show} /></Detail>
+        <Detail key="new" title={words.new} back={vehicle ? href("live", vehicle) : href("drivers")}>
+          {vehicle && <p>{words.forVehicle(vehicleName(vehicle))}</p>}
+          <DriverForm driver={null} onSaved={vehicle ? forVehicle : show} />
+        </Detail>
       )}
       {open && open !== "new" && items.value && (
         <Detail key={open} title={driver ? fullName(driver) : words.title} back={href("drivers")}>

@@ -1,1 +1,0 @@
-export{n as alerts,r as followAlerts}from"./alerts-C8pwib8C.js";
