@@ -41,12 +41,16 @@ test("a bus enters a fence: map, list, feed and who is inside agree with the int
   const bus = await fleet.vehicle("Bus 7");
   const page = await stage.page();
   await signIn(page, fleet);
-  await region(page, "Vehicles").getByText("No vehicle has reported yet").waitFor();
+  await region(page, "Vehicles").getByText("Waiting for the first position of Bus 7").waitFor();
+  assert.equal(await region(page, "Vehicles").getByText("0 vehicles").count(), 0);
+  await region(page, "Vehicles").getByText("1 has not reported yet").waitFor();
   await hasMap(page);
 
   const began = Date.now() - 120_000;
   await bus.report([{ ...OUTSIDE, recordedAt: new Date(began).toISOString() }]);
-  await region(page, "Vehicles").getByText("Bus 7").waitFor();
+  await region(page, "Vehicles").getByRole("link", { name: "Bus 7" }).waitFor();
+  await region(page, "Vehicles").getByText("1 vehicle", { exact: true }).waitFor();
+  assert.equal(await region(page, "Vehicles").getByText("not reported yet").count(), 0);
 
   await withinASecond("from the acknowledgement of an entry to everything shown", async () => {
     await bus.report([{ ...OUTSIDE, ...DEPOT, recordedAt: new Date(began + 60_000).toISOString() }]);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { Fleet, Server, TileHost, archive, eventually, hasMap, picture, setUp, signIn } from "./harness/index.mjs";
+import { ADMIN, Fleet, PASSWORD, Server, TileHost, archive, eventually, findings, hasMap, isSettled, picture, setUp, signIn } from "./harness/index.mjs";
 
 const stage = setUp({ start: () => null });
 
@@ -161,6 +161,26 @@ test("a map is installed by one command while the server runs; what is none is r
     return file;
   };
   await withMap([], async ({ page, server }) => {
+    // who runs the server is told how it gets streets, until they have read it, and nobody else
+    const operators = await stage.page({ server });
+    const streets = (shown) => shown.getByRole("complementary", { name: "Streets" });
+    await signIn(operators, { email: ADMIN, password: PASSWORD });
+    await streets(operators).getByText("waypost map town.pmtiles").waitFor();
+    await page.waitForFunction(() => document.querySelector(".map").fleetMap.map.getZoom() > 11);
+    await isSettled(page);
+    assert.equal(await streets(page).count(), 0, "an organization's administrator has no such command");
+    await operators.evaluate(() => document.querySelector(".map").fleetMap.map.jumpTo({ zoom: 5 }));
+    await streets(operators).waitFor({ state: "detached" });
+    await operators.evaluate(() => document.querySelector(".map").fleetMap.map.jumpTo({ zoom: 14 }));
+    assert.deepEqual(await findings(operators), [], "axe");
+    await streets(operators).getByRole("button", { name: "Do not show again" }).click();
+    await streets(operators).waitFor({ state: "detached" });
+    await operators.reload();
+    await hasMap(operators);
+    await operators.waitForFunction(() => document.querySelector(".map").fleetMap.map.getZoom() > 11);
+    await isSettled(operators);
+    assert.equal(await streets(operators).count(), 0);
+
     const whole = archive({ attribution: '<a href="https://example.org">© The makers</a>' });
     const refused = [[await write("a.txt", "streets"), "no PMTiles archive"], [await write("cut.pmtiles", whole.subarray(0, whole.length - 1)), "not downloaded whole"]];
     for (const [file, why] of refused) await assert.rejects(server.command("map", file), new RegExp(why));
@@ -171,6 +191,14 @@ test("a map is installed by one command while the server runs; what is none is r
     await hasLayer(page, "background");
     await page.waitForFunction(() => document.querySelector(".map").fleetMap.map.isSourceLoaded("background"));
     await page.getByText("© The makers").waitFor({ state: "attached" });
+    // who has not read it need not any more
+    await operators.evaluate(() => localStorage.removeItem("waypost.map.streets"));
+    await operators.reload();
+    await hasMap(operators);
+    await hasLayer(operators, "background");
+    await operators.evaluate(() => document.querySelector(".map").fleetMap.map.jumpTo({ zoom: 14 }));
+    await isSettled(operators);
+    assert.equal(await streets(operators).count(), 0);
     assert.deepEqual(page.foreign, []);
   });
   await rm(directory, { recursive: true });

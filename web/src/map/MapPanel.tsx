@@ -16,6 +16,7 @@ import { strings } from "../strings";
 import type { FleetMap } from "./fleet_map";
 import { Look } from "./look";
 import { type Begin, MapFrame } from "./MapFrame";
+import { NoStreets } from "./NoStreets";
 import type { Point } from "./geodesic";
 import { placeText } from "./place_text";
 import { rowsOf } from "./rows";
@@ -71,9 +72,10 @@ export function MapPanel({ links }: { links: MapLinks }) {
   };
   return (
     <MapFrame label={strings.live.map} load={load}>
-      {() => (
+      {(isReady) => (
         <>
           {map.value && <Controls map={map.value} links={links} />}
+          {isReady && map.value && <NoStreets map={map.value} />}
           {asked.value && <PlaceMenu asked={asked.value} onClose={() => { asked.value = null; }} />}
         </>
       )}

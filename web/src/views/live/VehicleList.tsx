@@ -1,12 +1,13 @@
 // Every vehicle that has reported: searched, narrowed to a state, sorted, thousands of them.
 
 import { may } from "../../api/permissions";
+import type { VehicleOut } from "../../api/schema";
 import { Age } from "../../parts/Age";
 import { Empty } from "../../parts/Empty";
 import { VirtualTable } from "../../parts/VirtualTable";
 import { amount, unit } from "../../format";
-import { fleetIds, vehicleName } from "../../state/fleet";
-import { liveHref, table } from "../../state/past";
+import { fleetIds, isListed, vehicleName, vehicles } from "../../state/fleet";
+import { liveHref, moment, table } from "../../state/past";
 import { href, route } from "../../state/route";
 import { speedNow, standing } from "../../state/standing";
 import { strings } from "../../strings";
@@ -17,22 +18,29 @@ export function VehicleList({ chosen }: { chosen: string | null }) {
   const ids = listed.value;
   table.value.membership.value;
   const all = table.value.count;
+  const waiting = moment.value === null && isListed.value ? [...vehicles.value.values()].filter(isAwaited) : [];
   return (
     <section class="panel" aria-label={words.title}>
       <header class="panel-head">
         <h2>{words.title}</h2>
-        <span class="quiet">{ids.length === all ? words.count(all) : words.some(ids.length, all)}</span>
+        {(all > 0 || waiting.length === 0) && <span class="quiet">{ids.length === all ? words.count(all) : words.some(ids.length, all)}</span>}
+        {waiting.length > 0 && <span class="quiet">{words.waiting(waiting.length)}</span>}
       </header>
       <input
         type="search" class="list-search" aria-label={words.search} placeholder={words.searchHint} value={search}
         onInput={(event) => { search.value = event.currentTarget.value; }}
       />
-      {all === 0 && <Empty what={words.empty} next={words.emptyNext} action={next()} />}
+      {all === 0 && (waiting.length > 0
+        ? <Empty what={words.waitingFor(waiting.length === 1 ? waiting[0]?.name ?? "" : words.count(waiting.length))} next={words.waitingNext} action={next()} />
+        : <Empty what={words.empty} next={words.emptyNext} action={next()} />)}
       {all > 0 && ids.length === 0 && <Empty what={words.none} next={words.noneNext} />}
       {ids.length > 0 && <VirtualTable label={words.title} head={<Head />} ids={ids} row={(id, index) => <Row key={id} id={id} index={index} isChosen={id === chosen} />} />}
     </section>
   );
 }
+
+/** Whether it is in use and has not reported yet. */
+const isAwaited = ({ id, status }: VehicleOut): boolean => status !== "inactive" && table.value.row(id) === undefined;
 
 /** What brings the first vehicle onto the map. */
 function next() {
