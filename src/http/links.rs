@@ -188,8 +188,8 @@ pub async fn redeem_activate(
             Ok(done("Done before", "The address is confirmed already."))
         }
         Ok(_) => {
-            let text = "The address is confirmed. Whoever administers the organization gets an invitation, if \
-                 it was not sent before: its link asks for a password, and signs in.";
+            let text = "The address is confirmed. A letter is on its way to whoever administers the organization \
+                 (you, if you signed up), if it was not sent before: its link asks for a password, and signs in.";
             Ok(done("Thank you", text))
         }
         Err(OpError::Auth(error)) => refused(error),

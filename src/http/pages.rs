@@ -44,7 +44,7 @@ pub(super) fn page(mut answer: HttpResponseBuilder, title: &str, body: &str) -> 
     answer.insert_header((header::CONTENT_SECURITY_POLICY, POLICY.as_str()));
     answer.content_type("text/html; charset=utf-8").body(format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\
-         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style>\
+         <meta name=\"viewport\" content=\"width=device-width\"><link rel=\"icon\" href=\"/favicon.svg\"><style>{STYLE}</style>\
          <main><img src=\"/favicon.svg\" alt=\"\" width=\"40\" height=\"40\"><h1>{title}</h1>{body}</main></html>"
     ))
 }

@@ -37,6 +37,8 @@ test("a driver is entered, assigned, taken over by force, unassigned, locked wit
   const astrid = detail(page, "Astrid Lind");
   await astrid.getByText("No expiry date · SE AB 12-34").waitFor();
   await astrid.getByText("Locked by your organization").waitFor();
+  await page.getByRole("columnheader", { name: "Locked to" }).waitFor();
+  await page.getByRole("row", { name: /Astrid Lind/ }).getByRole("cell", { name: "Your organization", exact: true }).waitFor();
 
   await astrid.getByRole("button", { name: "Assign vehicle" }).click();
   const dialog = page.getByRole("dialog");

@@ -80,3 +80,22 @@ test("the organization's time zone and language tag, a person's own before them,
   await eventually(async () => assert.match(await entry.getAttribute("title"), /^Thursday,? 15 January 2026 at 05:.* GMT$/));
   assert.deepEqual(page.faults, []);
 });
+
+for (const [browser, shown, other] of [["en-US", /\b6:\d\d:\d\d\sAM$/, /^0/], ["de-DE", /^06:\d\d:\d\d$/, /AM/]]) {
+  test(`where the settings name a language and no country, clocks are those of the browser: ${browser}`, async () => {
+    const fleet = await Fleet.make(stage.server);
+    await fleet.set({ timezone: "UTC", locale: "en" });
+    await fleet.circle("Depot", DEPOT, 300);
+    const bus = await fleet.vehicle("Bus 7");
+    await bus.report([[59.34, "2026-01-15T06:29:00Z"], [59.33, "2026-01-15T06:30:05Z"]].map(([latitude, recordedAt]) => ({ ...DEPOT, latitude, recordedAt })));
+    const page = await stage.page({ locale: browser });
+    await signIn(page, fleet);
+    await visit(page, `#/replay/${bus.id}?day=2026-01-15`);
+    const times = region(page, "What happened").locator("time");
+    await times.getByText(shown).first().waitFor();
+    assert.equal(await times.getByText(other).count(), 0);
+    await visit(page, "#/live");
+    await region(page, "Events").getByText(browser === "en-US" ? /, 6:\d\d\sAM$/ : /, 06:\d\d$/).first().waitFor();
+    assert.deepEqual(page.faults, []);
+  });
+}

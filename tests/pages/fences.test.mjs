@@ -284,6 +284,22 @@ test("corners are removed by touch, down to three, and come back by Undo", async
   assert.deepEqual(page.faults, []);
 });
 
+test("a fence's colour is told in words", async () => {
+  const { fleet, page } = await fences("#/fences");
+  await openHome(page);
+  await page.getByText("No colour of its own").waitFor();
+  for (const [color, name] of [["#0b6e4f", "Green"], ["#b3261e", "Red"], ["#1f5fd0", "Blue"], ["#808080", "Grey"], ["#ff00aa", "Pink"]]) {
+    await page.getByLabel("Colour", { exact: true }).fill(color);
+    await page.getByText(`${name}, ${color.toUpperCase()}`, { exact: true }).waitFor();
+  }
+  await save(page, "Home");
+  assert.equal((await named(fleet, "Home")).color, "#FF00AA");
+  await page.getByRole("button", { name: "Take it away" }).click();
+  await page.getByText("No colour of its own").waitFor();
+  await save(page, "Home");
+  assert.equal((await named(fleet, "Home")).color ?? null, null);
+});
+
 test("without the mouse: a polygon is typed, and what crosses itself is refused at the shape in words", async () => {
   const { fleet, page } = await fences("#/fences/new", { person: "dispatcher" });
   await page.getByLabel("Name", { exact: true }).fill("Typed");

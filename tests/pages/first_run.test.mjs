@@ -20,7 +20,9 @@ test("whoever signs up is led by two letters to the page, signed in, and on to a
   await page.getByText("Open the link in the letter to nora@example.org").waitFor();
 
   await page.goto(new URL(await stage.server.linkFor("nora@example.org", "activate")).pathname);
+  assert.equal(await page.locator("link[rel=icon]").getAttribute("href"), "/favicon.svg", "a browser asks for no other");
   await page.getByRole("button", { name: "Activate" }).click();
+  await page.getByText("(you, if you signed up)").waitFor();
   await page.getByText("its link asks for a password").waitFor();
 
   await page.goto(new URL(await stage.server.linkFor("nora@example.org", "invite")).pathname);
@@ -32,6 +34,10 @@ test("whoever signs up is led by two letters to the page, signed in, and on to a
   // nobody was asked for it
   await page.goto("/#/organization");
   assert.equal(await page.getByLabel("Time zone").inputValue(), "America/Lima");
+  const audit = page.getByRole("region", { name: "Who changed what" });
+  await audit.getByText("Nora Berg accepted the invitation", { exact: true }).waitFor();
+  await audit.getByText("Whoever signed up made the organization").waitFor();
+  assert.equal(await audit.getByText("anonymous").count(), 0);
   await page.goto("/#/live");
 
   await page.getByRole("link", { name: "New vehicle" }).click();
@@ -40,6 +46,8 @@ test("whoever signs up is led by two letters to the page, signed in, and on to a
   await vehicle.getByLabel("Tracker's own id").fill("phone-1");
   await vehicle.getByRole("button", { name: "Save" }).click();
   await page.getByRole("dialog").getByText("Use a phone").waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+  await page.getByRole("region", { name: "Vehicles", exact: true }).getByText("Waiting for the first position of Bus 1").waitFor();
   assert.deepEqual(page.faults, []);
   assert.deepEqual(page.foreign, []);
 });

@@ -14,7 +14,7 @@ const region = (page, name) => page.getByRole("region", { name, exact: true });
 
 /** A page of somebody who never signed in. */
 async function stranger(link) {
-  const page = await stage.page();
+  const page = await stage.page({ timezoneId: "America/Lima" });
   await page.goto(new URL(link).pathname);
   return page;
 }
@@ -49,6 +49,7 @@ test("a vehicle is shared from its panel, and shown to whoever has the link unti
   const list = guest.getByRole("list");
   await list.getByText("Bus 7").waitFor();
   await list.getByText("Moving").waitFor();
+  await guest.getByText(/^This link works until .*\(Peru Standard Time\)\.$/).waitFor();
   await hasMap(guest);
   const drawn = () => guest.evaluate(() => document.querySelector(".map").fleetMap.drawn());
   assert.deepEqual(await drawn(), ["Bus 7"], "and no other");

@@ -116,7 +116,14 @@ test("a phone's menu has what its head leaves out", async () => {
   await signIn(page, fleet);
   const head = page.getByRole("banner");
   assert.equal(await head.getByRole("button", { name: "Sign out" }).count(), 0);
-  await head.getByRole("button", { name: "Manage" }).click();
+  const menu = head.getByRole("button", { name: /^Manage/ });
+  await menu.click();
+  await head.getByRole("link", { name: "Drivers" }).click();
+  await page.getByRole("heading", { name: "Drivers" }).waitFor();
+  assert.equal(await menu.getAttribute("aria-expanded"), "false");
+  await menu.click();
+  assert.equal(await menu.getAttribute("aria-expanded"), "true");
+  assert.equal(await head.getByRole("link", { name: "Drivers" }).getAttribute("aria-current"), "page");
   await head.locator(".menu-own").getByLabel("Colours").selectOption("dark");
   await head.getByRole("link", { name: "You", exact: true }).click();
   await page.getByRole("form", { name: "You" }).waitFor();

@@ -10,10 +10,20 @@ import { strings } from "./strings";
 /** An instant: RFC 3339, or milliseconds since 1970. */
 export type Instant = string | number;
 
+/** Whether this browser's clocks go to 12 or to 24, as in its own fields of times. */
+const { hourCycle: ownHourCycle } = new Intl.DateTimeFormat(undefined, { hour: "numeric" }).resolvedOptions();
+
+/** Clocks as the setting's country has them; a language alone (`en`) has none of its own, and those of the browser stay. */
+function clocksOf(locale: string | undefined): Intl.DateTimeFormatOptions {
+  const isSaid = locale !== undefined && new Intl.Locale(locale).region !== undefined;
+  return isSaid || !ownHourCycle ? {} : { hourCycle: ownHourCycle };
+}
+
 const by = (options: Intl.DateTimeFormatOptions) => {
+  const hasTime = options.hour !== undefined || options.timeStyle !== undefined;
   const format = computed(() => {
     const { locale, timeZone } = conventions.value;
-    return new Intl.DateTimeFormat(locale, { timeZone, ...options });
+    return new Intl.DateTimeFormat(locale, { timeZone, ...options, ...(hasTime && clocksOf(locale)) });
   });
   return (instant: Instant): string => format.value.format(new Date(instant));
 };
@@ -27,17 +37,24 @@ interface Person {
 export const fullName = ({ firstName, lastName }: Person): string => `${firstName} ${lastName}`;
 
 /** The time of day, for where the day stands beside it. */
-export const timeOfDay = by({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+export const timeOfDay = by({ timeStyle: "medium" });
 /** Hour and minute. */
-export const hourOfDay = by({ hour: "2-digit", minute: "2-digit" });
+export const hourOfDay = by({ timeStyle: "short" });
 /** The hour alone, for the marks of a day. */
 export const hour = by({ hour: "numeric" });
 /** The day and the time of day. */
 export const dayAndTime = by({ dateStyle: "medium", timeStyle: "short" });
+const shortDay = by({ day: "numeric", month: "short" });
 /** The day in short and the hour, where there is little room and the year is known. */
-export const dayAndHour = by({ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+export const dayAndHour = (instant: Instant): string => `${shortDay(instant)}, ${hourOfDay(instant)}`;
 /** The day of an instant. */
 export const date = by({ dateStyle: "medium" });
+/** The time zone in force, as people call it where they are. */
+export function zone(): string {
+  const { locale, timeZone } = conventions.value;
+  const found = new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: "longGeneric" }).formatToParts();
+  return found.find(({ type }) => type === "timeZoneName")?.value ?? "";
+}
 /** All of it, with the time zone's name. */
 export const inFull = by({ dateStyle: "full", timeStyle: "long" });
 

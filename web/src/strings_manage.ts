@@ -106,6 +106,9 @@ export const manage = {
     lock: "Lock",
     unlock: "Unlock",
     locked: "Locked",
+    lockedTo: "Locked to",
+    lockedHere: "Your organization",
+    lockedThere: "Another organization",
     lockedElsewhere: "Locked by another organization",
     unlocked: "Not locked",
     lockNew: "Lock for your organization: no other one finds or takes this driver",
@@ -380,6 +383,13 @@ export const manage = {
       signIn: "signed in as", signInFailed: "tried a wrong password of", signInRefused: "tried too many passwords of", signOut: "signed out",
       reuseToken: "used an old refresh token of",
     },
+    /** What somebody did by the link of a letter to them. */
+    ownActions: {
+      acceptInvite: "accepted the invitation", resetPassword: "chose a new password", verifyEmail: "verified the address",
+    } as Readonly<Partial<Record<string, string>>>,
+    whoSignedUp: "Whoever signed up",
+    whoHadLetter: "Whoever had the letter's link",
+    somebody: "Somebody",
     resources: {
       organization: "the organization", vehicle: "vehicle", tracker: "tracker", geofence: "fence", driver: "driver", user: "user",
       systemUser: "system user", apiKey: "the key", webhook: "the webhook", alert: "the alert", fuelEvent: "what happened to the fuel of", pendingTracker: "the new device",

@@ -15,7 +15,7 @@ export const shareWords = {
   motions: { moving: "Moving", stopped: "Stopped", unknown: "Seen" },
   heard: "heard",
   never: "has not reported yet",
-  until: (time: string) => `This link works until ${time}.`,
+  until: (time: string, zone: string) => `This link works until ${time} (${zone}).`,
 
   title: "Shared links",
   count: (number: number) => count(number, "link"),

@@ -55,7 +55,7 @@ function Navigation() {
       {shown.filter(({ place }) => place === "daily").map(link)}
       <div ref={menu} class="menu" onFocusOut={leave} onKeyDown={(event) => { if (event.key === "Escape") close(); }}>
         <button type="button" class="menu-button" aria-expanded={isOpen.value} data-current={here !== undefined} onClick={() => { isOpen.value = !isOpen.value; }}>
-          {here ? here.title : strings.manageMenu} ▾
+          {strings.manageMenu} ▾
         </button>
         {isOpen.value && (
           <div class="menu-list">

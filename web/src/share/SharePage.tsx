@@ -2,7 +2,7 @@
 
 import { effect } from "@preact/signals";
 
-import { moment } from "../format";
+import { moment, zone } from "../format";
 import type { FleetMap } from "../map/fleet_map";
 import { type Begin, MapFrame } from "../map/MapFrame";
 import { Age } from "../parts/Age";
@@ -38,7 +38,7 @@ function Vehicles() {
           </li>
         ))}
       </ul>
-      <p class="quiet">{words.until(moment(found.endsAt))}</p>
+      <p class="quiet">{words.until(moment(found.endsAt), zone())}</p>
     </>
   );
 }

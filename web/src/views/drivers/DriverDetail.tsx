@@ -71,7 +71,7 @@ function DriverFacts({ driver: { lock, license, licenseStatus, ...driver } }: { 
   return (
     <Facts facts={[
       [words.status, words.statuses[driver.status ?? "active"]],
-      [words.lock, lock.lockedAt ? <span class="mark" data-mark="held">{words.lockedSince(dayAndTime(lock.lockedAt))}</span> : lock.locked ? words.lockedElsewhere : words.unlocked],
+      [words.lock, lock.lockedAt ? words.lockedSince(dayAndTime(lock.lockedAt)) : lock.locked ? words.lockedElsewhere : words.unlocked],
       [words.reason, lock.reason],
       [words.employeeCode, driver.employeeCode],
       [words.phone, driver.phone && <a href={`tel:${driver.phone}`}>{driver.phone}</a>],

@@ -51,7 +51,7 @@ export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
         { title: words.vehicles, cell: (one) => one.currentVehicles.map(heldName).join(", ") },
         { title: words.license, cell: (one) => <LicenseMark driver={one} /> },
         { title: words.status, cell: (one) => words.statuses[one.status ?? "active"] },
-        { title: words.lock, cell: (one) => one.lock.locked && <span class="mark" data-mark="held">{one.kept ? words.locked : words.lockedElsewhere}</span> },
+        { title: words.lockedTo, cell: (one) => one.lock.locked && (one.kept ? words.lockedHere : words.lockedThere) },
       ]}
       actions={may("writeDrivers") && (
         <>

@@ -12,6 +12,7 @@ import { CheckField, type Draft, Field, Form, Group, type Members, TextField, us
 import { organization, scope } from "../../state/fleet";
 import { strings } from "../../strings";
 import { route } from "../../state/route";
+import { colorName } from "./color_name";
 import { DryRun } from "./DryRun";
 import { EffectiveField } from "./EffectiveField";
 import { RuleFields } from "./RuleFields";
@@ -86,7 +87,8 @@ function ColorField() {
       {(bound) => (
         <div class="color">
           <input {...bound} type="color" value={color ?? "#0b6e4f"} onInput={(event) => draft.put("/color", event.currentTarget.value.toUpperCase())} />
-          {color ? <button type="button" class="plain" onClick={() => draft.put("/color", null)}>{words.noColor}</button> : <span class="quiet">{words.noColor}</span>}
+          <span>{color ? `${colorName(color)}, ${color}` : words.noColor}</span>
+          {color && <button type="button" class="plain" onClick={() => draft.put("/color", null)}>{words.takeColorAway}</button>}
         </div>
       )}
     </Field>

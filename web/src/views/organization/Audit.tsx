@@ -61,7 +61,7 @@ export function Audit() {
           <li key={entry.id}>
             <time class="quiet" dateTime={entry.occurredAt}>{dayAndTime(entry.occurredAt)}</time>
             <span>
-              <b>{people.value.get(entry.actorId) ?? role(entry.actorRole)}</b> {words.actions[entry.action]} {(words.resources as Readonly<Partial<Record<AuditEntry["resource"], string>>>)[entry.resource]} <b>{people.value.get(entry.resourceId) ?? subject(entry)}</b>
+              <What entry={entry} people={people.value} />
               {entry.action === "update" && entry.after && <span class="quiet"> {Object.keys(entry.after).filter((member) => member !== "updatedAt").join(", ")}</span>}
             </span>
           </li>
@@ -70,6 +70,17 @@ export function Audit() {
       {after.value && <button type="button" onClick={() => load().catch(notice)}>{words.older}</button>}
     </section>
   );
+}
+
+/** Who did what to whom. Who followed a letter's link did it to themselves: the letter was theirs. */
+function What({ entry, people }: { entry: AuditEntry; people: ReadonlyMap<string, string> }) {
+  const { actorId, actorRole, action, resource, resourceId } = entry;
+  const whom = people.get(resourceId) ?? subject(entry);
+  const own = actorRole === "anonymous" && resource === "user" && whom ? words.ownActions[action] : undefined;
+  if (own) return <><b>{whom}</b> {own}</>;
+  const nobody = action === "create" ? words.whoSignedUp : action === "signInFailed" || action === "signInRefused" ? words.somebody : words.whoHadLetter;
+  const who = people.get(actorId) ?? (actorRole === "anonymous" ? nobody : role(actorRole));
+  return <><b>{who}</b> {words.actions[action]} {(words.resources as Readonly<Partial<Record<AuditEntry["resource"], string>>>)[resource]} <b>{whom}</b></>;
 }
 
 const role = (word: string): string => (strings.manage.users.roles as Record<string, string>)[word] ?? word;

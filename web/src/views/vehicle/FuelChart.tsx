@@ -6,7 +6,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 
 import type { Columns } from "../../api/schema";
-import { conventions } from "../../conventions";
+import { conventions, ownTimeZone } from "../../conventions";
 import { date, dayAndTime, dayOf, hourOfDay, shown, unit } from "../../format";
 import { decimal } from "../../numbers";
 import { theme } from "../../state/theme";
@@ -66,7 +66,6 @@ interface Links {
   readonly moment: () => number | undefined;
 }
 
-const localZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** Where a day begins, its date; else the hour. Seconds since 1970. */
 const timeMark = (at: number): string => (dayOf(at * 1000) === dayOf(at * 1000 - 1) ? hourOfDay(at * 1000) : date(at * 1000));
 
@@ -83,7 +82,7 @@ function optionsFor(Plot: typeof uPlot, columns: Columns, width: number, links: 
     legend: { live: true },
     // from an empty tank to a full one, so that half of it looks like half
     scales: { y: { range: (_, _low, high) => [0, Math.max(full, high) || 1] } },
-    tzDate: (at) => Plot.tzDate(new Date(at * 1000), conventions.peek().timeZone ?? localZone),
+    tzDate: (at) => Plot.tzDate(new Date(at * 1000), conventions.peek().timeZone ?? ownTimeZone() ?? "UTC"),
     axes: [{ ...axis, space: 70, values: (_, times) => times.map(timeMark) }, { ...axis, size: 38, values: (_, levels) => levels.map((level) => decimal(level, 1)) }],
     series: [
       { value: (_, at) => (at == null ? "" : dayAndTime(at * 1000)) },
