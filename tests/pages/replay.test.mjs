@@ -84,3 +84,35 @@ test("a day is replayed, with its stops and fences, and saved as GPX", async () 
   assert.ok(text.includes(`<time>${fixes[0].recordedAt}</time>`));
   assert.deepEqual(page.faults, []);
 });
+
+test("stops are those of the vehicle's day, also with a silence in them, and who says no speed is not said to stand", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const bus = await fleet.vehicle("Bus 8");
+  const { day, start } = yesterday();
+  const began = start + 8 * 3_600_000;
+  const fix = (minutes, longitude) => ({ recordedAt: new Date(began + minutes * 60_000).toISOString(), latitude: 59.3, longitude });
+  const way = (from, longitude, step) => Array.from({ length: 21 }, (_, half) => fix(from + half / 2, longitude + half * step));
+  // ten minutes there, a halt with half an hour of silence in it, ten minutes on, and then nothing for three hours
+  await bus.report([...way(0, 18, 0.005), ...[11, 12, 13, 14, 15, 45, 46, 47].map((minutes) => fix(minutes, 18.1)), ...way(48, 18.1, 0.005), fix(240, 18.4)]);
+  const { data: stops } = await fleet.admin.get(`/v1/stops?vehicleId=${bus.id}&sort=occurredAt`);
+  assert.ok(stops.length > 0);
+
+  const page = await stage.page();
+  await signIn(page, fleet);
+  await page.goto(`/#/replay/${bus.id}?day=${day}`);
+  await hasMap(page);
+  const told = page.getByRole("region", { name: "What happened" }).locator("li[data-kind=stop]");
+  const minutes = ({ startedAt, endedAt }) => (endedAt ? `Stopped for ${Math.floor((Date.parse(endedAt) - Date.parse(startedAt)) / 60_000)} min` : "Stopped, and did not go on yet");
+  await eventually(async () => assert.deepEqual(await told.locator("button span").allInnerTexts(), stops.map(minutes)));
+
+  const at = async (minutes) => {
+    await page.goto(`/#/replay/${bus.id}?day=${day}&at=${new Date(began + minutes * 60_000).toISOString()}`);
+    await page.waitForFunction((wanted) => document.querySelector(".replay-moment time")?.dateTime === wanted, new Date(began + minutes * 60_000).toISOString());
+    return page.locator(".replay-moment span").innerText();
+  };
+  // 0.005 degrees of longitude in half a minute are 34 km/h here
+  assert.match(await at(5), /^3[45] km\/h$/);
+  assert.equal(await at(14), "0 km/h");
+  assert.equal(await at(240), "", "behind a silence nobody knows");
+  assert.deepEqual(page.faults, []);
+});

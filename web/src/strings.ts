@@ -68,6 +68,7 @@ export const strings = {
     all: (number: number) => `All ${whole(number)}`,
     moving: (number: number) => `${whole(number)} moving`,
     stopped: (number: number) => `${whole(number)} stopped`,
+    unknown: (number: number) => `${whole(number)} seen`,
     silent: (number: number) => `${whole(number)} silent`,
     clockIsWrong: (span: string, isBehind: boolean) =>
       `This computer's clock is ${span} ${isBehind ? "behind" : "ahead of"} the server's. Ages and times here are the server's.`,
@@ -213,6 +214,7 @@ export const strings = {
     happened: "What happened",
     nothing: "No stop, no fence and no change of fuel on this day",
     stop: (span: string) => `Stopped for ${span}`,
+    stopGoesOn: "Stopped, and did not go on yet",
     crossing: { entry: (fence: string) => `Entered ${fence}`, exit: (fence: string) => `Left ${fence}`, dwell: (fence: string) => `Stayed in ${fence}` },
     tank: { refuel: (volume: string) => `Refuelled ${volume}`, drain: (volume: string) => `Lost ${volume}` },
     summary: (fixes: number, way: string) => `${count(fixes, "position")}, ${way}`,

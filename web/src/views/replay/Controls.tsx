@@ -30,7 +30,7 @@ export function Controls({ day, playback }: { day: Day; playback: Playback }) {
 
 function Moment({ day, playback }: { day: Day; playback: Playback }) {
   const at = playback.at.value;
-  const speed = day.track.speedsKmh[rowAt(day.track, at)] ?? NaN;
+  const speed = day.track.wentKmh[rowAt(day.track, at)] ?? NaN;
   return (
     <p class="replay-moment">
       <time dateTime={new Date(at).toISOString()}>{timeOfDay(at)}</time>

@@ -7,10 +7,12 @@ import { Panel } from "../../parts/Panel";
 import { strings } from "../../strings";
 import type { Day } from "./ReplayView";
 import type { Playback } from "./playback";
+import type { Stop } from "./stops";
 
 export function Happened({ day, fuel, playback }: { day: Day; fuel: Columns | null; playback: Playback }) {
   const words = strings.replay;
-  const stops = day.stops.map((stop) => ({ at: stop.from, kind: "stop" as const, text: words.stop(span(stop.to - stop.from)), place: stop }));
+  const lasted = ({ from, to }: Stop): string => (to === null ? words.stopGoesOn : words.stop(span(to - from)));
+  const stops = day.stops.map((stop) => ({ at: Math.max(stop.from, day.from), kind: "stop" as const, text: lasted(stop), place: stop }));
   const crossings = day.crossings.map((event) => ({ at: Date.parse(event.occurredAt), kind: event.type, text: words.crossing[event.type](event.geofenceName), place: null }));
   const tank = (fuel?.events ?? []).map(({ type, startedAt, volumeLiters }) => ({ at: Date.parse(startedAt), kind: type, text: words.tank[type](measure("volume", volumeLiters)), place: null }));
   const all = [...stops, ...crossings, ...tank].sort((a, b) => a.at - b.at);

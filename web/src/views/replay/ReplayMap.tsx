@@ -17,6 +17,7 @@ import { headingAt, placeAt, rowAt } from "./track";
 
 const MOVING = STANDINGS.indexOf("moving");
 const STOPPED = STANDINGS.indexOf("stopped");
+const UNKNOWN = STANDINGS.indexOf("unknown");
 const WALKING_KMH = 3;
 
 export function ReplayMap({ id, day, playback }: { id: string; day: Day; playback: Playback }) {
@@ -63,7 +64,8 @@ function oneVehicle(id: string) {
       const row = rowAt(track, at);
       [this.longitudes[0], this.latitudes[0]] = placeAt(track, at);
       this.headingsDegrees[0] = headingAt(track, row);
-      this.standings[0] = (track.speedsKmh[row] ?? 0) > WALKING_KMH ? MOVING : STOPPED;
+      const speed = track.wentKmh[row] ?? NaN;
+      this.standings[0] = Number.isNaN(speed) ? UNKNOWN : speed > WALKING_KMH ? MOVING : STOPPED;
     },
   };
 }
@@ -78,7 +80,7 @@ function marksOf({ stops, crossings }: Day): GeoJSON.FeatureCollection {
   return {
     type: "FeatureCollection",
     features: [
-      ...stops.map((stop) => mark("stop", span(stop.to - stop.from), stop.longitude, stop.latitude)),
+      ...stops.map((stop) => mark("stop", stop.to === null ? "" : span(stop.to - stop.from), stop.longitude, stop.latitude)),
       ...crossings.map(({ type, occurredAt, location }) => mark(type, timeOfDay(occurredAt), location.longitude, location.latitude)),
     ],
   };

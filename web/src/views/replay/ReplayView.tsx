@@ -22,7 +22,7 @@ import { Happened } from "./Happened";
 import { ReplayMap } from "./ReplayMap";
 import { Timeline } from "./Timeline";
 import { Playback } from "./playback";
-import { type Stop, stopsOf } from "./track";
+import { type Stop, loadStops } from "./stops";
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 /** As many as the server gives at once. */
@@ -139,6 +139,6 @@ function Tank({ columns, name, playback }: { columns: Columns; name: string; pla
 async function load(id: string, day: string, tell: (fixes: number) => void): Promise<Day> {
   const [from, to] = [startOfDay(day), startOfDay(day, 1)];
   const query = { ...scope.peek(), vehicleId: [id], from: new Date(from).toISOString(), to: new Date(to).toISOString(), sort: "occurredAt" as const, limit: MOST_EVENTS };
-  const [track, crossings] = await Promise.all([loadTrack(id, from, to, tell), api.get("/v1/geofence-events", { query })]);
-  return { name: vehicleName(id), day, from, to, track, stops: stopsOf(track), crossings: crossings.data };
+  const [track, stops, crossings] = await Promise.all([loadTrack(id, from, to, tell), loadStops(id, from, to), api.get("/v1/geofence-events", { query })]);
+  return { name: vehicleName(id), day, from, to, track, stops, crossings: crossings.data };
 }

@@ -60,7 +60,7 @@ function paint(canvas: HTMLCanvasElement, { track, stops, crossings }: Day, from
     const time = track.times[row] ?? 0;
     const last = x(Math.min(track.times[row + 1] ?? time, time + HELD_MS));
     for (let column = Math.floor(x(time)); column <= last && column < fastest.length; column += 1) {
-      fastest[column] = Math.max(fastest[column] ?? 0, track.speedsKmh[row] || 0);
+      fastest[column] = Math.max(fastest[column] ?? 0, track.wentKmh[row] || 0);
     }
   }
   const top = Math.max(30, ...fastest);
@@ -70,7 +70,7 @@ function paint(canvas: HTMLCanvasElement, { track, stops, crossings }: Day, from
   fastest.forEach((speed, column) => context.fillRect(column, body - (speed / top) * (body - 8), 1, (speed / top) * (body - 8)));
   context.globalAlpha = 1;
   context.fillStyle = color("--stopped");
-  for (const stop of stops) context.fillRect(x(stop.from), body + 2, Math.max(1, x(stop.to) - x(stop.from)), 4);
+  for (const stop of stops) context.fillRect(x(stop.from), body + 2, Math.max(1, x(stop.to ?? to) - x(stop.from)), 4);
   for (const { type, occurredAt } of crossings) {
     const isEntry = type === "entry";
     context.fillStyle = color(isEntry ? "--moving" : type === "exit" ? "--stopped" : "--quiet");

@@ -1,4 +1,4 @@
-// What a track says: where the vehicle was at an instant, how far it went, where it rested.
+// What a track says: where the vehicle was at an instant, how far it went.
 
 import { bearing } from "../../map/mercator";
 import type { Track } from "../../state/track";
@@ -48,30 +48,4 @@ export function kilometers(track: Track): number {
   let meters = 0;
   for (let row = 1; row < track.count; row += 1) meters += metersBetween(track, row - 1, row);
   return meters / 1000;
-}
-
-/** A time at rest. */
-export interface Stop {
-  readonly from: number;
-  readonly to: number;
-  readonly longitude: number;
-  readonly latitude: number;
-}
-
-const STOP_METERS = 40;
-const STOP_MS = 120_000;
-
-/** Times of two minutes and longer in which the vehicle stayed within 40 m of where it came to rest. */
-export function stopsOf(track: Track): Stop[] {
-  const stops: Stop[] = [];
-  let first = 0;
-  for (let row = 1; row <= track.count; row += 1) {
-    while (first < row && (row === track.count || metersBetween(track, first, row) >= STOP_METERS)) {
-      const [from, to] = [track.times[first] ?? 0, track.times[row - 1] ?? 0];
-      const isStop = to - from >= STOP_MS;
-      if (isStop) stops.push({ from, to, longitude: track.longitudes[first] ?? 0, latitude: track.latitudes[first] ?? 0 });
-      first = isStop ? row : first + 1;
-    }
-  }
-  return stops;
 }
