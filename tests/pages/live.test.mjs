@@ -75,6 +75,30 @@ test("a bus enters a fence: map, list, feed and who is inside agree with the int
   assert.deepEqual(page.faults, []);
 });
 
+test("who says no speed does not stand for that: it is seen, then moves as fast as its way says", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const bus = await fleet.vehicle("Bus 7");
+  const began = Date.now() - 150_000;
+  const fix = (seconds) => bus.report([{ latitude: 59.3 + seconds * 0.0001, longitude: 18, recordedAt: new Date(began + seconds * 1000).toISOString() }]);
+  await fix(0);
+  const page = await stage.page();
+  await signIn(page, fleet);
+  const row = region(page, "Vehicles").getByRole("row", { name: /^Bus 7/ });
+  await row.getByText("Seen", { exact: true }).waitFor();
+  const filter = page.getByRole("group", { name: "Which vehicles" });
+  await filter.getByRole("button", { name: "1 seen" }).click();
+  await row.waitFor();
+  await filter.getByRole("button", { name: "0 stopped" }).click();
+  await row.waitFor({ state: "detached" });
+  await filter.getByRole("button", { name: /^All/ }).click();
+  for (const seconds of [40, 80, 120]) await fix(seconds);
+  await row.getByText("Moving", { exact: true }).waitFor();
+  // a ten-thousandth of a degree of latitude a second
+  await row.getByText("40", { exact: true }).waitFor();
+  assert.equal(await filter.getByRole("button", { name: /seen$/ }).count(), 0);
+  assert.deepEqual(page.faults, []);
+});
+
 test("a vehicle's panel says what the interface says, and goes away again", async () => {
   const fleet = await Fleet.make(stage.server);
   await fleet.circle("Depot", DEPOT, 300);

@@ -69,12 +69,10 @@ export class FleetMap {
   #chosen: string | null = null;
   #namedAt = 0;
   #isFollowing = false;
-  /** Whether somebody moved the map by hand. */
-  #isMoved = false;
   /** Whether the vehicle that is followed went on while the map was on its way to it. */
   #isBehind = false;
-  /** What the map was fitted to: fences only as long as there is no vehicle. Then the view is the dispatcher's own. */
-  #fitted: "nothing" | "fences" | "all" = "nothing";
+  /** What the map was fitted to: fences only as long as there is no vehicle. Then the view is the dispatcher's own; moved by hand, it stays. */
+  #fitted: "nothing" | "fences" | "all" | "moved" = "nothing";
   #isPast = false;
   readonly #isLive: boolean;
 
@@ -107,11 +105,7 @@ export class FleetMap {
     });
     this.map.on("moveend", () => { if (this.#isBehind) this.#keepInView(); });
     this.map.on("dragstart", () => this.#endFollowing());
-    this.map.on("movestart", ({ originalEvent }) => {
-      if (!originalEvent) return;
-      this.#fitted = "all";
-      this.#isMoved = true;
-    });
+    this.map.on("movestart", ({ originalEvent }) => { if (originalEvent) this.#fitted = "moved"; });
     this.map.on("zoom", () => { if (Math.floor(this.map.getZoom()) !== this.#markers.level) this.#draw(); });
     this.map.on("click", ({ point }) => {
       const id = this.vehicleAt(point.x, point.y);
@@ -201,7 +195,7 @@ export class FleetMap {
 
   /** Shows all vehicles whenever one has left the picture, until somebody moves the map. */
   keepAllInView(): void {
-    if (this.#isMoved || (this.#shown?.count ?? 0) === 0) return;
+    if (this.#fitted === "moved" || (this.#shown?.count ?? 0) === 0) return;
     const [all, view] = [this.#everyone(), this.map.getBounds()];
     if (!view.contains(all.getNorthEast()) || !view.contains(all.getSouthWest())) this.#show(all, !isStill());
   }
@@ -393,7 +387,7 @@ export class FleetMap {
   /** To the vehicles, once there are any; to the fences as long as there are none. */
   #fit(): void {
     const hasVehicles = (this.#shown?.count ?? 0) > 0;
-    if (this.#fitted === "all" || (this.#fitted === "fences" && !hasVehicles)) return;
+    if (this.#fitted === "all" || this.#fitted === "moved" || (this.#fitted === "fences" && !hasVehicles)) return;
     const bounds = hasVehicles && !this.fitsFences ? this.#everyone() : this.#everything();
     if (bounds.isEmpty()) return;
     this.#fitted = hasVehicles || this.fitsFences ? "all" : "fences";

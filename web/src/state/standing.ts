@@ -5,6 +5,7 @@ import { computed } from "@preact/signals";
 import { CONNECTIONS } from "../live/protocol";
 import { organization } from "./fleet";
 import { clock, table } from "./past";
+import { LEAST_MOVING_KMH } from "./vehicles";
 
 /** In the order of the numbers in `standings`. The first three are MOTIONS. */
 export const STANDINGS = ["unknown", "stopped", "moving", "stale", "offline"] as const;
@@ -13,9 +14,6 @@ export type Standing = (typeof STANDINGS)[number];
 const [UNKNOWN, STOPPED, MOVING] = [0, 1, 2];
 /** The standing of each of CONNECTIONS but the first, `online`. */
 const SILENT = CONNECTIONS.map((connection) => STANDINGS.indexOf(connection as Standing));
-
-/** Below this a vehicle stands, also where its newest fix ends a way (docs/tracking.md, "Motion"). */
-const LEAST_MOVING_KMH = 3;
 
 /** What was recorded before this does not say how a vehicle stands at the moment that is shown. Milliseconds since 1970. */
 const oldBefore = () => clock.value - (organization.value?.settings?.staleAfterSeconds ?? Infinity) * 1000;

@@ -2,11 +2,17 @@
 
 import { signal } from "@preact/signals";
 
-import type { Fixes } from "../live/protocol";
+import { type Fixes, MOTIONS } from "../live/protocol";
 import { bearing } from "../map/mercator";
 
 const FIRST_CAPACITY = 256;
 const WANDER_METERS = 15;
+/** Below this a vehicle stands, also where its newest fix ends a way (docs/tracking.md, "Motion"). */
+export const LEAST_MOVING_KMH = 3;
+const MOVING = MOTIONS.indexOf("moving");
+/** A way of fewer seconds is too short to tell a speed by; after a longer one nobody knows where it was meanwhile. */
+const LEAST_WAY_MS = 10_000;
+const MOST_WAY_MS = 600_000;
 
 /**
  * Vehicles that have reported, in rows 0 to `count` - 1. A vehicle's row may change when another one is removed: whoever
@@ -20,6 +26,7 @@ export class VehicleTable {
   /** Degrees, WGS 84. */
   longitudes = new Float64Array(FIRST_CAPACITY);
   latitudes = new Float64Array(FIRST_CAPACITY);
+  /** What the tracker said; of one that moves and does not say it, by its last way. */
   speedsKmh = new Float32Array(FIRST_CAPACITY);
   /** Clockwise from north: what the tracker said, else the way it went. */
   headingsDegrees = new Float32Array(FIRST_CAPACITY);
@@ -51,9 +58,11 @@ export class VehicleTable {
       const reported = fixes.headingsDegrees[from] ?? NaN;
       if (!Number.isNaN(reported)) this.headingsDegrees[row] = reported;
       else this.#head(row, longitude, latitude);
+      const said = fixes.speedsKmh[from] ?? NaN;
+      const isMute = Number.isNaN(said) && fixes.motions[from] === MOVING;
+      this.speedsKmh[row] = isMute ? this.#wentKmh(row, longitude, latitude, fixes.recordedAt[from] ?? NaN) : said;
       this.longitudes[row] = longitude;
       this.latitudes[row] = latitude;
-      this.speedsKmh[row] = fixes.speedsKmh[from] ?? NaN;
       this.recordedAt[row] = fixes.recordedAt[from] ?? NaN;
       this.receivedAt[row] = fixes.receivedAt[from] ?? NaN;
       this.motions[row] = fixes.motions[from] ?? 0;
@@ -94,6 +103,17 @@ export class VehicleTable {
     if (meters > WANDER_METERS) this.headingsDegrees[row] = degrees;
   }
 
+  /** How fast it went from where it was to where it is; NaN where that says nothing. */
+  #wentKmh(row: number, longitude: number, latitude: number, recordedAt: number): number {
+    const tookMs = recordedAt - (this.recordedAt[row] ?? NaN);
+    // told once more
+    if (tookMs === 0) return this.speedsKmh[row] ?? NaN;
+    const { meters } = bearing(this.longitudes[row] ?? NaN, this.latitudes[row] ?? NaN, longitude, latitude);
+    const isTold = tookMs >= LEAST_WAY_MS && tookMs <= MOST_WAY_MS && meters > WANDER_METERS;
+    const kmh = isTold ? (meters / tookMs) * 3600 : NaN;
+    return kmh >= LEAST_MOVING_KMH ? kmh : NaN;
+  }
+
   #columns() {
     const { longitudes, latitudes, speedsKmh, headingsDegrees, recordedAt, receivedAt, motions, connections } = this;
     return [longitudes, latitudes, speedsKmh, headingsDegrees, recordedAt, receivedAt, motions, connections];
@@ -103,7 +123,7 @@ export class VehicleTable {
     const row = this.ids.length;
     if (row === this.motions.length) this.#grow();
     // of another vehicle, which had this row before
-    this.longitudes[row] = this.latitudes[row] = this.headingsDegrees[row] = NaN;
+    this.longitudes[row] = this.latitudes[row] = this.headingsDegrees[row] = this.recordedAt[row] = NaN;
     this.ids.push(id);
     this.#rows.set(id, row);
     this.#members += 1;

@@ -8,22 +8,22 @@ import { table } from "../../state/past";
 import { inAddress } from "../../state/route";
 import { STANDINGS, type Standing, speedNow, standings } from "../../state/standing";
 
-export type Kind = "all" | "moving" | "stopped" | "silent";
+export type Kind = "all" | "moving" | "stopped" | "unknown" | "silent";
 export type Column = "name" | "state" | "speed" | "age";
 
 export const search = signal("");
 export const kind = signal<Kind>("all");
 inAddress("live", "q", search, "");
-inAddress("live", "show", kind, "all", (text) => ["all", "moving", "stopped", "silent"].includes(text));
+inAddress("live", "show", kind, "all", (text) => ["all", "moving", "stopped", "unknown", "silent"].includes(text));
 export const order = signal<{ readonly by: Column; readonly isDown: boolean }>({ by: "name", isDown: false });
 
-const KINDS: Record<Standing, Kind> = { moving: "moving", stopped: "stopped", unknown: "stopped", stale: "silent", offline: "silent" };
+const KINDS: Record<Standing, Kind> = { moving: "moving", stopped: "stopped", unknown: "unknown", stale: "silent", offline: "silent" };
 /** By the number in `standings`. */
 const KIND_OF = STANDINGS.map((standing) => KINDS[standing]);
 
 /** How many there are of each kind. */
 export const numbers = computed<Record<Kind, number>>(() => {
-  const found: Record<Kind, number> = { all: standings.value.length, moving: 0, stopped: 0, silent: 0 };
+  const found: Record<Kind, number> = { all: standings.value.length, moving: 0, stopped: 0, unknown: 0, silent: 0 };
   for (const standing of standings.value) found[KIND_OF[standing] ?? "silent"] += 1;
   return found;
 });
