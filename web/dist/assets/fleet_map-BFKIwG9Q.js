@@ -1,0 +1,1 @@
+export{t as FleetMap}from"./fleet_map-DZKt3BHa.js";
