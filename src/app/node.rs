@@ -106,6 +106,7 @@ impl Node {
             readiness: readiness.clone(),
             node: node_address,
             stopping: stopping.clone(),
+            settings: Arc::new(parts.settings.clone()),
         };
         let server = serve_cluster((listener, nodes, devices), &parts.settings, &router, &sockets)?;
         readiness.serving();

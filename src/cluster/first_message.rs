@@ -34,6 +34,8 @@ const SAID_WITHIN: Duration = Duration::from_secs(10);
 /// Bytes that it may have.
 const MOST_BYTES: usize = 4 * 1024;
 
+/// A close frame for a client that has said nothing yet when this server stops: 1012, service restart.
+const RESTARTING: [u8; 4] = [0x88, 2, 0x03, 0xf4];
 /// A close frame for a client that may come back: 1013, try again later.
 const LATER: [u8; 4] = [0x88, 2, 0x03, 0xf5];
 /// A close frame for a client that the owner refused: 1008, policy violation.
@@ -54,10 +56,7 @@ impl Relay {
             Ok(answer) => {
                 let relay = self.clone();
                 socket::take_over(answer, move |client, read| async move {
-                    tokio::select! {
-                        () = serve(&relay, (client, read), head, owner) => {}
-                        () = relay.stopping.cancelled() => {}
-                    }
+                    serve(&relay, (client, read), head, owner).await;
                     drop(open);
                 })
             }
@@ -79,7 +78,10 @@ async fn serve(
     owner: impl Fn(Whose) -> Option<SocketAddr>,
 ) {
     // Whatever else it says, or says nothing, is for a node to refuse, with what came so far.
-    let said = timeout(SAID_WITHIN, first_text(&mut client, &mut read)).await.ok().flatten();
+    let said = async { timeout(SAID_WITHIN, first_text(&mut client, &mut read)).await.ok().flatten() };
+    let Some(said) = relay.stopping.run_until_cancelled(said).await else {
+        return part(client, &RESTARTING).await;
+    };
     let ticket = said.and_then(|text| ticket_in(&text));
     let whose =
         ticket.and_then(|ticket| ticket_organization(&ticket)).map_or(Whose::Nobody, Whose::Organization);
@@ -96,7 +98,12 @@ async fn serve(
         Ok((_, head)) if head.status.is_client_error() => REFUSED,
         _ => LATER,
     };
-    client.write_all(&goodbye).await.ok();
+    part(client, &goodbye).await;
+}
+
+/// Says why, and ends the connection.
+async fn part(mut client: TcpStream, goodbye: &[u8]) {
+    client.write_all(goodbye).await.ok();
     client.shutdown().await.ok();
 }
 

@@ -21,10 +21,11 @@ use super::from_node;
 use super::relay::Relay;
 use super::shards::{OWNER_WITHIN, Place, Shards};
 use super::whose::{Finder, Whose};
+use crate::config::Settings;
 use crate::context::Context;
 use crate::http::code::Code;
-use crate::http::health;
 use crate::http::problem::Problem;
+use crate::http::{foreign_pages, health};
 use crate::readiness::Readiness;
 use crate::store::shard::Shard;
 
@@ -44,6 +45,8 @@ pub struct RouterParts {
     pub node: SocketAddr,
     /// Ends what is handed on when the node stops.
     pub stopping: CancellationToken,
+    /// The settings.
+    pub settings: Arc<Settings>,
 }
 
 /// Hands requests to where their organizations are; one for each thread.
@@ -130,6 +133,9 @@ impl Router {
 
     /// Accepts a socket whose first message says whose it is, and joins it to the owner, which may be this node.
     fn socket_by_ticket(&self, request: ServiceRequest) -> ServiceResponse<BoxBody> {
+        if let Err(problem) = foreign_pages::refuse(&self.parts.settings, request.headers()) {
+            return refused(request, &problem);
+        }
         let parts = self.parts.clone();
         self.relay.socket_by_ticket(request, move |whose| parts.owner(whose.shard()))
     }

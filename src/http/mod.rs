@@ -25,6 +25,7 @@ mod event_filter;
 pub mod event_stream;
 pub mod events;
 mod fallback;
+pub(crate) mod foreign_pages;
 pub mod fuel;
 mod fuel_lines;
 pub mod fuel_periods;

@@ -13,6 +13,7 @@ use waypost_actors::model::OrganizationId;
 
 use super::changes;
 use super::code::Code;
+use super::foreign_pages;
 use super::problem::Problem;
 use super::query::Query;
 use super::request::{InOrganization, Shared, bearer, know_peer};
@@ -103,7 +104,7 @@ pub async fn live_socket(
 ) -> Result<HttpResponse, actix_web::Error> {
     let organization = query.organization();
     query.finish()?;
-    refuse_foreign_pages(&context, &request)?;
+    foreign_pages::refuse(&context.settings, request.headers())?;
     let caller = match bearer(&request) {
         Some(token) => {
             let caller = context.auth.caller(token).await.map_err(Problem::from)?;
@@ -246,22 +247,4 @@ pub(crate) fn offered_token(request: &HttpRequest) -> Option<&str> {
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .find_map(|offered| offered.trim().strip_prefix(protocol::BEARER_PREFIX))
-}
-
-/// Keeps pages of other sites from opening the feed in their visitors' names.
-fn refuse_foreign_pages(context: &Context, request: &HttpRequest) -> Result<(), Problem> {
-    let Some(origin) = request.headers().get(header::ORIGIN) else { return Ok(()) };
-    let origin = origin.to_str().unwrap_or_default();
-    let settings = &context.settings;
-    let own_host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    let same_host = origin.split_once("://").is_some_and(|(_, host)| Some(host) == own_host);
-    if same_host
-        || origin == settings.public_url()
-        || settings.allowed_origins.iter().any(|o| o.covers(origin))
-    {
-        Ok(())
-    } else {
-        let detail = format!("pages of {origin} may not open the feed; see the setting allowedOrigins");
-        Err(Problem::new(Code::OriginNotAllowed).detail(detail))
-    }
 }

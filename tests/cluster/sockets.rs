@@ -104,6 +104,12 @@ async fn a_server_that_stops_ends_its_sockets_and_those_of_an_owner_that_ends() 
     stopped.stopping.cancel();
     assert_eq!(next(&mut socket).await, None);
     timeout(SOON, ends.recv()).await.unwrap().unwrap();
+    // One that has not said whose it is is told why.
+    let stopped = edge(owner, true);
+    let mut silent = connect(&stopped).await;
+    stopped.stopping.cancel();
+    let Some(Message::Close(Some(why))) = next(&mut silent).await else { panic!("it is told") };
+    assert_eq!(u16::from(why.code), 1012);
 
     let owner = bare(|mut stream| async move {
         head(&mut stream).await;

@@ -169,6 +169,11 @@ fn who_follows_all_organizations_is_told_of_each_at_any_node() {
         }
         nodes.changes().await;
         nodes.streams().await;
+        // Pages of other sites are refused where they come, before they say whose they are.
+        let foreign =
+            socket::feed(&nodes.launches[0].url(), "").with_header("origin", "https://evil.example.org");
+        let refused = Wire::open(foreign).await.err().unwrap();
+        assert_eq!((refused.status, &refused.body["code"]), (403, &json!("originNotAllowed")));
         Program::stop_all(&mut nodes.programs).await;
     });
 }
