@@ -6,6 +6,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
+use stateright::report::WriteReporter;
 use stateright::{Checker, Model};
 use waypost_ownership::model::{Limits, Ownership};
 
@@ -27,7 +28,8 @@ fn main() -> ExitCode {
     };
     println!("{limits:?}");
     let began = Instant::now();
-    let checker = Ownership::new(limits).checker().threads(2).spawn_dfs().join();
+    let checker = Ownership::new(limits).checker().threads(2).spawn_dfs();
+    let checker = checker.join_and_report(&mut WriteReporter::new(&mut std::io::stdout()));
     let (states, transitions) = (checker.unique_state_count(), checker.state_count());
     println!("{states} states, {transitions} steps, depth {}, {:.1?}", checker.max_depth(), began.elapsed());
     println!(
