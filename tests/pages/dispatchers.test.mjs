@@ -130,7 +130,7 @@ test("drivers", async () => {
   await one.getByRole("dialog").getByLabel("Reason").fill("Summer timetable");
   await isSeen(
     "a driver is locked", () => one.getByRole("dialog").getByRole("button", { name: "Lock" }).click(),
-    shows(opened, "Summer timetable"), row(list, /Astrid Berg.*Locked/),
+    shows(opened, "Summer timetable"), row(list, /Astrid Berg.*Your organization/),
   );
   await isSeen("a driver is deleted", confirm(one, "Delete"), noRow(list, /Astrid/), isGone(opened));
   await end();
