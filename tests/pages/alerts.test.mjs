@@ -26,7 +26,7 @@ test("a stay that is too long asks two dispatchers, one of whom has seen it, unt
   await signIn(other, fleet);
   await isLive(one);
   await isLive(other);
-  await region(one, "Attention").getByText("Nothing needs attention").waitFor();
+  await region(one, "Attention").getByText("Nothing", { exact: true }).waitFor();
   const earlier = (page) => region(page, "Attention").getByRole("button", { name: "Earlier alerts" });
   await earlier(one).click();
   await region(one, "Earlier alerts").getByText("There was none yet.").waitFor();
@@ -54,7 +54,7 @@ test("a stay that is too long asks two dispatchers, one of whom has seen it, unt
   assert.equal(await region(other, "Attention").getByRole("button", { name: /^Seen/ }).count(), 0);
 
   await region(other, "Attention").getByRole("button", { name: /^Ask again in an hour/ }).click();
-  for (const page of [one, other]) await region(page, "Attention").getByText("Nothing needs attention").waitFor();
+  for (const page of [one, other]) await region(page, "Attention").getByText("Nothing", { exact: true }).waitFor();
   const past = (page) => region(page, "Earlier alerts").getByRole("listitem");
   await past(one).getByText("put off until").waitFor();
   const { data: [snoozed] } = await fleet.admin.get("/v1/alerts");
@@ -68,7 +68,7 @@ test("a stay that is too long asks two dispatchers, one of whom has seen it, unt
   await earlier(other).click();
   const { data: [ended] } = await fleet.admin.get("/v1/alerts");
   for (const page of [one, other]) {
-    await region(page, "Attention").getByText("Nothing needs attention").waitFor();
+    await region(page, "Attention").getByText("Nothing", { exact: true }).waitFor();
     await past(page).locator(`time[datetime="${ended.endedAt}"]`).waitFor();
     assert.match(await past(page).innerText(), /Bus 7 In a fence for too long Depot.*seen by/s);
     assert.equal(await past(page).getByRole("button").count(), 0, "nothing is left to be done");

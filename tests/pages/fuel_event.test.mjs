@@ -67,7 +67,7 @@ test("a drain opens its evidence, and what one dispatcher finds all of them see"
   await visit(page, "#/live");
   await region(page, "Vehicles").waitFor();
   // whoever judged it has seen it
-  await region(page, "Attention").getByText("Nothing needs attention").waitFor();
+  await region(page, "Attention").getByText("Nothing", { exact: true }).waitFor();
   for (const one of [page, other]) {
     assert.deepEqual(one.faults, []);
     assert.deepEqual(one.foreign, []);

@@ -5,8 +5,9 @@ import { count, whole } from "./numbers";
 export const alertWords = {
   title: "Attention",
   count: (number: number, isMore: boolean) => (isMore ? `more than ${whole(number)}` : whole(number)),
-  nothing: "Nothing needs attention",
+  nothing: "Nothing",
   past: "Earlier alerts",
+  pastShort: "Earlier",
   noPast: "There was none yet.",
   older: "Older",
   putOff: "put off until",

@@ -31,8 +31,7 @@ export function Attention() {
       <header class="panel-head">
         <h2>{words.title}</h2>
         <span class="quiet">{summary}</span>
-        <span class="grow" />
-        <button type="button" class="plain" aria-expanded={isPastShown.value} onClick={() => { isPastShown.value = !isPastShown.value; }}>{words.past}</button>
+        <button type="button" class="plain" aria-label={words.past} aria-expanded={isPastShown.value} onClick={() => { isPastShown.value = !isPastShown.value; }}>{words.pastShort}</button>
       </header>
       {(many > 0 || isPastShown.value) && (
         <div class="panel-body" tabIndex={0} role="group" aria-label={words.title}>
