@@ -194,7 +194,7 @@ impl ReportLog {
         self.lock().contacts.get(&tracker).copied()
     }
 
-    /// The turn to save: whoever has it knows that nothing is on its way to the store.
+    /// The turn to save: its holder knows that nothing is on its way to the store.
     pub async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.0.saving.lock().await
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::actor::runtime::core::Core;
-pub use crate::actor::runtime::permits::Storing;
+pub use crate::actor::runtime::permits::{FixesInFlight, Storing};
 use crate::actor::runtime::settlement::Unsettled;
 pub use crate::actor::runtime::threads::LiveThreads;
 use crate::actor::watch::connections::PutSilence;
@@ -84,10 +84,10 @@ impl Live {
         &self.core.meters
     }
 
-    /// How many fixes are on their way to a commit, and how many may be.
+    /// Fixes between their arrival and their commit.
     #[must_use]
-    pub fn on_their_way(&self) -> (u32, u32) {
-        self.core.router.permits.room()
+    pub fn in_flight(&self) -> FixesInFlight {
+        self.core.router.permits.in_flight()
     }
 
     /// Allows vehicles whose fixes are reported on the calling thread to live on it from now on, so that no other

@@ -24,7 +24,7 @@ struct Known<V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Cache<K, V> {
-    /// An empty one of at most so many values.
+    /// An empty cache that holds at most `most` values.
     pub(super) fn of(most: usize) -> Self {
         Self { most, known: Mutex::default() }
     }

@@ -43,7 +43,7 @@ pub enum KeyError {
          one, or, if it is lost, make new ones: waypost keys rotate --at-once"
     )]
     Wrapped,
-    /// Secrets of so many webhooks were wrapped with another master key, or no master key is set.
+    /// The secrets of this many webhooks were wrapped with another master key, or no master key is set.
     #[error(
         "the secrets of {0} webhooks are wrapped with another key than masterKey or masterKeyFile gives. Set that one, \
          or, if it is lost, waypost keys rotate --at-once, and give these webhooks new secrets"

@@ -183,7 +183,7 @@ impl Auth {
     }
 }
 
-/// Stores an audit entry, and logs what readers see of it; whoever answers the request has it numbered.
+/// Stores an audit entry, and logs what readers see of it; the handler of the request has it numbered.
 async fn keep(tx: &mut Tx, entry: &AuditEntry) -> Result<(), AuthError> {
     audit::insert(tx.on(), entry).await?;
     if let Some(change) = entry.logged() {

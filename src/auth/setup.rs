@@ -28,7 +28,7 @@ pub enum FirstStart {
 }
 
 impl FirstStart {
-    /// What whoever started the server should know of it, if anything. `url`: where the server is reached.
+    /// What the person who started the server should know of it, if anything. `url`: where the server is reached.
     #[must_use]
     pub fn notice(&self, url: &str) -> Option<String> {
         match self {

@@ -21,8 +21,8 @@ use super::for_nodes::device_path;
 use super::from_node;
 use super::head;
 use super::relay::Relay;
-use super::router::{Router, Way};
-use super::shards::Place;
+use super::router::{Destination, Router};
+use super::shards::ShardLocation;
 use super::tunnel::join;
 use crate::config::DeviceListener;
 use crate::connections::Connection;
@@ -40,13 +40,13 @@ const REFUSED_WITHIN: Duration = Duration::from_secs(5);
 impl Router {
     /// Serves a device's connection until it ends.
     pub async fn serve_device(&self, connection: Connection, listener: DeviceListener) {
-        match self.way(Shard::of(listener.organization)).await {
-            Some(Way::Here(found)) => {
+        match self.destination(Shard::of(listener.organization)).await {
+            Some(Destination::Here(found)) => {
                 if let Some(context) = found.get::<Data<Context>>() {
                     devices::serve(connection, context.device_listener(listener)).await;
                 }
             }
-            Some(Way::To(owner)) => {
+            Some(Destination::To(owner)) => {
                 tokio::select! {
                     _ended = self.relay.device(connection, listener, owner) => {}
                     () = self.stopping() => {}
@@ -60,13 +60,13 @@ impl Router {
     /// Stores a datagram; gives its answer once that is committed. Without one, its device sends it again.
     pub async fn take_datagram(&self, datagram: Datagram, listener: DeviceListener) -> Option<Vec<u8>> {
         let (shards, shard) = (&self.parts.shards, Shard::of(listener.organization));
-        match shards.place(shard) {
-            Place::Here(_) => {
+        match shards.location(shard) {
+            ShardLocation::Here(_) => {
                 let context = shards.context(shard)?;
                 devices::take_datagram(context.device_listener(listener), datagram).await
             }
-            Place::At(owner) => self.relay.datagram(datagram, listener, owner).await.ok(),
-            Place::Unknown => None,
+            ShardLocation::At(owner) => self.relay.datagram(datagram, listener, owner).await.ok(),
+            ShardLocation::Unknown => None,
         }
     }
 }

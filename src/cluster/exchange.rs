@@ -41,7 +41,7 @@ pub(super) enum Failed {
 }
 
 /// A connection to another node with the request on it.
-pub(super) type Asked = Framed<TcpStream, ClientCodec>;
+pub(super) type SentRequest = Framed<TcpStream, ClientCodec>;
 
 /// The body of a request on its way.
 pub(super) struct Body {
@@ -73,7 +73,7 @@ pub(super) async fn ask(
     config: ServiceConfig,
     head: RequestHead,
     body: Option<Body>,
-) -> Result<(Asked, ResponseHead, bool), Failed> {
+) -> Result<(SentRequest, ResponseHead, bool), Failed> {
     let mut asked = Framed::new(stream, ClientCodec::new(config));
     let size = body.as_ref().map_or(BodySize::None, |body| body.size);
     Pin::new(&mut asked).write(Message::Item((RequestHeadType::Owned(head), size)))?;
@@ -100,7 +100,7 @@ impl Sending {
     /// Ready once everything is sent, or with an answer that came before.
     fn poll(
         &mut self,
-        asked: &mut Asked,
+        asked: &mut SentRequest,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<ResponseHead>, Failed>> {
         let sent = match self.is_broken {
@@ -117,7 +117,7 @@ impl Sending {
     }
 
     /// Passes on what comes of the body, and reads no more of it while the other node takes none.
-    fn poll_send(&mut self, asked: &mut Asked, cx: &mut Context<'_>) -> Poll<Result<(), Failed>> {
+    fn poll_send(&mut self, asked: &mut SentRequest, cx: &mut Context<'_>) -> Poll<Result<(), Failed>> {
         loop {
             if asked.is_write_buf_full() {
                 ready!(flush(asked, cx))?;
@@ -144,11 +144,11 @@ impl Sending {
     }
 }
 
-fn flush(asked: &mut Asked, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+fn flush(asked: &mut SentRequest, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
     Pin::new(asked).flush::<Message<(RequestHeadType, BodySize)>>(cx)
 }
 
-fn poll_head(asked: &mut Asked, cx: &mut Context<'_>) -> Poll<Result<ResponseHead, Failed>> {
+fn poll_head(asked: &mut SentRequest, cx: &mut Context<'_>) -> Poll<Result<ResponseHead, Failed>> {
     let head = match ready!(Pin::new(asked).next_item(cx)) {
         Some(Ok(head)) => Ok(head),
         Some(Err(ParseError::Io(error))) => Err(error),
@@ -165,7 +165,7 @@ fn timed_out() -> Failed {
 impl AnswerBody {
     /// The body that follows a head. `home`: where the connection is kept if it may be used again.
     pub(super) fn after(
-        asked: Asked,
+        asked: SentRequest,
         (method, head): (&Method, &ResponseHead),
         home: Option<(Pool, SocketAddr)>,
         open: Option<OpenConnection>,

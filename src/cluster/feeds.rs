@@ -71,7 +71,7 @@ fn asking(shard: Shard, pass: &str) -> io::Result<RequestHead> {
     let mut head = from_node::asking(Method::GET, Uri::from_static(FEED), shard);
     head::ask_for_socket(&mut head);
     head.headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
-    // Whoever answers is a node, so the answer is not compared with it.
+    // A node answers, so the answer is not compared with it.
     head.headers.insert(header::SEC_WEBSOCKET_KEY, HeaderValue::from_static("d2F5cG9zdCBub2RlIGZlZQ=="));
     head.headers.insert(PASS, HeaderValue::from_str(pass).map_err(io::Error::other)?);
     Ok(head)

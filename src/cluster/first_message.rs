@@ -111,10 +111,10 @@ async fn part(mut client: TcpStream, goodbye: &[u8]) {
 async fn first_text(client: &mut TcpStream, read: &mut BytesMut) -> Option<String> {
     loop {
         match text_in(read) {
-            Said::Text(text) => return Some(text),
-            Said::SomethingElse => return None,
-            Said::TooLittle if read.len() > MOST_BYTES => return None,
-            Said::TooLittle => {}
+            FirstFrame::Text(text) => return Some(text),
+            FirstFrame::SomethingElse => return None,
+            FirstFrame::TooLittle if read.len() > MOST_BYTES => return None,
+            FirstFrame::TooLittle => {}
         }
         if client.read_buf(read).await.ok()? == 0 {
             return None;
@@ -124,22 +124,22 @@ async fn first_text(client: &mut TcpStream, read: &mut BytesMut) -> Option<Strin
 
 /// What a client has said so far.
 #[derive(Debug, PartialEq, Eq)]
-enum Said {
+enum FirstFrame {
     Text(String),
     TooLittle,
     SomethingElse,
 }
 
-fn text_in(read: &BytesMut) -> Said {
+fn text_in(read: &BytesMut) -> FirstFrame {
     let mut frames = read.clone();
     loop {
         match Parser::parse(&mut frames, true, MOST_BYTES) {
             Ok(Some((_, OpCode::Ping | OpCode::Pong, _))) => {}
             Ok(Some((true, OpCode::Text, Some(text)))) => {
-                return String::from_utf8(text.to_vec()).map_or(Said::SomethingElse, Said::Text);
+                return String::from_utf8(text.to_vec()).map_or(FirstFrame::SomethingElse, FirstFrame::Text);
             }
-            Ok(Some(_)) | Err(_) => return Said::SomethingElse,
-            Ok(None) => return Said::TooLittle,
+            Ok(Some(_)) | Err(_) => return FirstFrame::SomethingElse,
+            Ok(None) => return FirstFrame::TooLittle,
         }
     }
 }
@@ -159,11 +159,11 @@ mod tests {
     #[test]
     fn the_first_text_is_found_behind_signs_of_life_and_not_before_it_is_whole() {
         let read = frames(&[(OpCode::Ping, "x"), (OpCode::Text, "hello"), (OpCode::Text, "more")]);
-        assert_eq!(text_in(&read), Said::Text("hello".to_owned()));
+        assert_eq!(text_in(&read), FirstFrame::Text("hello".to_owned()));
         for length in 0..frames(&[(OpCode::Ping, "x"), (OpCode::Text, "hello")]).len() {
-            assert_eq!(text_in(&BytesMut::from(&read[..length])), Said::TooLittle, "{length}");
+            assert_eq!(text_in(&BytesMut::from(&read[..length])), FirstFrame::TooLittle, "{length}");
         }
-        assert_eq!(text_in(&frames(&[(OpCode::Binary, "hello")])), Said::SomethingElse);
-        assert_eq!(text_in(&BytesMut::from("GET / HTTP/1.1")), Said::SomethingElse);
+        assert_eq!(text_in(&frames(&[(OpCode::Binary, "hello")])), FirstFrame::SomethingElse);
+        assert_eq!(text_in(&BytesMut::from("GET / HTTP/1.1")), FirstFrame::SomethingElse);
     }
 }

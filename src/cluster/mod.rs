@@ -1,6 +1,6 @@
 //! Several servers as one (docs/decisions/0027): whose a request is, and how it is handed on to the server that has that organization.
 //!
-//! Whoever hands on judges nothing: the owner asks who it is, limits, compresses and answers, as if the request had come to it.
+//! A node that hands on judges nothing: the owner asks who it is, limits, compresses and answers, as if the request had come to it.
 
 pub mod assignment;
 mod claim;

@@ -12,7 +12,7 @@ use actix_web::web::Data;
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use tokio_util::sync::CancellationToken;
 
-use super::exchange::{AnswerBody, Asked, Body, Failed, ask};
+use super::exchange::{AnswerBody, Body, Failed, SentRequest, ask};
 use super::head;
 use super::pool::Pool;
 use super::tunnel::join;
@@ -93,7 +93,7 @@ impl Relay {
     fn answer(
         &self,
         request: &ServiceRequest,
-        (asked, head, is_sent): (Asked, ResponseHead, bool),
+        (asked, head, is_sent): (SentRequest, ResponseHead, bool),
         to: SocketAddr,
         open: Option<OpenConnection>,
     ) -> HttpResponse {
@@ -129,7 +129,7 @@ impl Relay {
         &self,
         head: actix_http::RequestHead,
         to: SocketAddr,
-    ) -> Result<(Asked, ResponseHead), Failed> {
+    ) -> Result<(SentRequest, ResponseHead), Failed> {
         let stream = self.pool.take(to).await.map_err(Failed::Owner)?;
         let (asked, head, _) = ask(stream, self.config.clone(), head, None).await?;
         Ok((asked, head))

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::for_nodes;
 use super::from_node;
 use super::relay::Relay;
-use super::shards::{OWNER_WITHIN, Place, Shards};
+use super::shards::{OWNER_WITHIN, ShardLocation, Shards};
 use super::whose::{Finder, Whose};
 use crate::config::Settings;
 use crate::context::Context;
@@ -60,10 +60,10 @@ pub struct Router {
 impl RouterParts {
     /// Where other nodes reach the owner of a shard, which may be this one; `None` while that is not known.
     pub(super) fn owner(&self, shard: Shard) -> Option<SocketAddr> {
-        match self.shards.place(shard) {
-            Place::Here(_) => Some(self.node),
-            Place::At(owner) => Some(owner),
-            Place::Unknown => None,
+        match self.shards.location(shard) {
+            ShardLocation::Here(_) => Some(self.node),
+            ShardLocation::At(owner) => Some(owner),
+            ShardLocation::Unknown => None,
         }
     }
 
@@ -76,7 +76,7 @@ impl RouterParts {
 }
 
 /// Where a request goes.
-pub(super) enum Way {
+pub(super) enum Destination {
     Here(Rc<Extensions>),
     To(SocketAddr),
 }
@@ -88,19 +88,19 @@ impl Router {
     }
 
     /// Where a shard's requests go; waits for an owner for a while.
-    pub(super) async fn way(&self, shard: Shard) -> Option<Way> {
+    pub(super) async fn destination(&self, shard: Shard) -> Option<Destination> {
         let until = Instant::now() + OWNER_WITHIN;
         loop {
-            match self.parts.shards.place(shard) {
-                Place::Here(time) => {
+            match self.parts.shards.location(shard) {
+                ShardLocation::Here(time) => {
                     // None: it was left just now.
                     if let Some(found) = self.found(shard, time) {
-                        return Some(Way::Here(found));
+                        return Some(Destination::Here(found));
                     }
                 }
-                Place::At(owner) => return Some(Way::To(owner)),
-                Place::Unknown if Instant::now() < until => sleep(LOOK_EVERY).await,
-                Place::Unknown => return None,
+                ShardLocation::At(owner) => return Some(Destination::To(owner)),
+                ShardLocation::Unknown if Instant::now() < until => sleep(LOOK_EVERY).await,
+                ShardLocation::Unknown => return None,
             }
         }
     }
@@ -114,7 +114,7 @@ impl Router {
             return Some(Rc::clone(found));
         }
         // Those that are not served here any more go with it.
-        contexts.retain(|shard, (known, _)| matches!(self.parts.shards.place(*shard), Place::Here(time) if time == *known));
+        contexts.retain(|shard, (known, _)| matches!(self.parts.shards.location(*shard), ShardLocation::Here(time) if time == *known));
         let context = self.parts.shards.context(shard)?;
         // The vehicles of this thread's connections live on it.
         context.live.lend_thread();
@@ -127,7 +127,7 @@ impl Router {
 
     /// A shard for what every node answers alike: one that is served here, if there is one.
     fn any_shard(&self) -> Shard {
-        let is_here = |shard: &Shard| matches!(self.parts.shards.place(*shard), Place::Here(_));
+        let is_here = |shard: &Shard| matches!(self.parts.shards.location(*shard), ShardLocation::Here(_));
         Shard::all().find(is_here).unwrap_or(Shard::FIRST)
     }
 
@@ -158,16 +158,16 @@ pub async fn to_owner(
         return Ok(request.into_response(answer));
     }
     if from_node::is_from_node(&request) {
-        let way = match from_node::told_shard(&request) {
-            Some(shard) => router.way(shard).await,
+        let destination = match from_node::told_shard(&request) {
+            Some(shard) => router.destination(shard).await,
             None => None,
         };
-        return match way {
-            Some(Way::Here(found)) => serve_node(request, next, found).await,
-            Some(Way::To(owner)) if from_node::tell_handed_on(request.headers_mut()) => {
+        return match destination {
+            Some(Destination::Here(found)) => serve_node(request, next, found).await,
+            Some(Destination::To(owner)) if from_node::tell_handed_on(request.headers_mut()) => {
                 Ok(router.relay.hand_on(request, Whose::Here, owner).await)
             }
-            Some(Way::To(_)) | None => Ok(refused(request, &changing())),
+            Some(Destination::To(_)) | None => Ok(refused(request, &changing())),
         };
     }
     let whose = match router.parts.finder.organization_of(&mut request).await {
@@ -179,9 +179,9 @@ pub async fn to_owner(
         Whose::Here => router.any_shard(),
         whose => whose.shard(),
     };
-    match router.way(shard).await {
-        Some(Way::Here(found)) => serve(request, next, found).await,
-        Some(Way::To(owner)) => {
+    match router.destination(shard).await {
+        Some(Destination::Here(found)) => serve(request, next, found).await,
+        Some(Destination::To(owner)) => {
             from_node::tell_shard(request.headers_mut(), shard);
             Ok(router.relay.hand_on(request, whose, owner).await)
         }

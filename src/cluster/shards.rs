@@ -18,7 +18,7 @@ pub const BELIEVED_FOR: Duration = Duration::from_secs(2);
 pub(super) const OWNER_WITHIN: Duration = Duration::from_secs(5);
 
 /// Where a shard is.
-pub enum Place {
+pub enum ShardLocation {
     /// On this node: which of the shard's times here it is.
     Here(u64),
     /// On the node at this address.
@@ -73,15 +73,15 @@ impl Shards {
 
     /// Where a shard is now.
     #[must_use]
-    pub fn place(&self, shard: Shard) -> Place {
+    pub fn location(&self, shard: Shard) -> ShardLocation {
         let state = self.0.read();
         if state.believed_until.is_none_or(|until| Instant::now() >= until) {
-            return Place::Unknown;
+            return ShardLocation::Unknown;
         }
         match (state.here.get(&shard), state.elsewhere.get(&shard)) {
-            (Some((time, _)), _) => Place::Here(*time),
-            (None, Some(owner)) => Place::At(*owner),
-            (None, None) => Place::Unknown,
+            (Some((time, _)), _) => ShardLocation::Here(*time),
+            (None, Some(owner)) => ShardLocation::At(*owner),
+            (None, None) => ShardLocation::Unknown,
         }
     }
 
@@ -114,11 +114,11 @@ impl Shards {
     /// How many shards are on this node, on others, and nowhere.
     #[must_use]
     pub fn counts(&self) -> (usize, usize, usize) {
-        let places = Shard::all().map(|shard| self.place(shard));
+        let places = Shard::all().map(|shard| self.location(shard));
         places.fold((0, 0, 0), |(here, elsewhere, unknown), place| match place {
-            Place::Here(_) => (here + 1, elsewhere, unknown),
-            Place::At(_) => (here, elsewhere + 1, unknown),
-            Place::Unknown => (here, elsewhere, unknown + 1),
+            ShardLocation::Here(_) => (here + 1, elsewhere, unknown),
+            ShardLocation::At(_) => (here, elsewhere + 1, unknown),
+            ShardLocation::Unknown => (here, elsewhere, unknown + 1),
         })
     }
 }

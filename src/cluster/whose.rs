@@ -27,7 +27,7 @@ use crate::store::whose::{Found, Kind, of_holder, of_secret};
 
 /// Credentials whose organization is known, at some 100 bytes each; beyond that, they are forgotten.
 const MOST_KNOWN: usize = 100_000;
-/// Lookups at the same time: whoever makes credentials up waits with the others, and the store does not.
+/// Lookups at the same time: a client that makes credentials up waits with the others, and the store does not.
 const LOOKUPS_AT_ONCE: usize = 8;
 /// Bytes of an operator's body that are looked at.
 const BODY_BYTES: usize = 64 * 1024;
@@ -117,7 +117,7 @@ impl Finder {
         Ok(found.map_or(Whose::Nobody, Whose::Organization))
     }
 
-    /// The organization of whoever is signed in; of an operator, the one that the request names.
+    /// The organization of the caller; of an operator, the one that the request names.
     async fn of_caller(
         &self,
         request: &mut ServiceRequest,

@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// As many as a large fleet on one server needs. More are left to whoever sets both limits.
+/// As many as a large fleet on one server needs. For more, an operator sets both limits.
 const ENOUGH: u64 = 65_536;
 
 /// Takes as many as the system lets a process have that asks, 65,536 at most: the limit that is in force without

@@ -31,7 +31,7 @@ pub(super) const ENDING_BYTES: usize = 4 << 20;
 /// As many bytes of a stranger are read in any case: a request with its head.
 pub(super) const READ_IN_ANY_CASE: usize = 8 << 10;
 /// Connections let in that were not read from yet: more are left to the system meanwhile. A whole fleet may connect at
-/// once, say after a restart; whoever has sent its request by then never keeps the server waiting.
+/// once, say after a restart; a client that has sent its request by then never keeps the server waiting.
 pub(super) const MOST_UNREAD: usize = 16;
 /// Pause between two log lines about connections closed for want of room.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
@@ -176,7 +176,7 @@ impl Shared {
             return Poll::Ready(());
         }
         self.held_back.lock().push(cx.waker().clone());
-        // Whoever made room in between found nobody to wake.
+        // A connection that made room in between found nobody to wake.
         if self.has_room() { Poll::Ready(()) } else { Poll::Pending }
     }
 
@@ -289,7 +289,7 @@ impl Peer {
         }
     }
 
-    /// Notes that so many bytes were received.
+    /// Notes how many bytes were received.
     pub(super) fn sent(&self, bytes: usize) {
         self.connections.sent(self, bytes);
     }

@@ -168,7 +168,7 @@ fn closed_strangers_take_memory_until_they_have_ended() {
             clients.push(client);
         }
         assert_eq!(held.len(), ENDING_BYTES / WAITING_BYTES_EACH + 1 + 3);
-        // A small request is read even so, and whoever was closed ends though there is more to read. The rest of what strangers
+        // A small request is read even so, and a connection that was closed ends though there is more to read. The rest of what strangers
         // send is left to the system too.
         let (mut newest, newest_client) = (held.pop().unwrap(), clients.last_mut().unwrap());
         newest_client.write_all(&[b'x'; READ_IN_ANY_CASE + 1]).await.unwrap();

@@ -1,8 +1,8 @@
 //! Who keeps the server waiting, in the order in which they began to, and who of them is closed for want of room.
 //!
-//! Strangers are counted by their address and, by what they take of memory, together. Whoever is known (it came with a
+//! Strangers are counted by their address and, by what they take of memory, together. A known client (it came with a
 //! credential in force, and is between two requests) is not counted, and is closed only where no stranger is left.
-//! Whoever is closed takes its memory until its task has ended.
+//! A closed connection counts with its memory until its task has ended.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -78,7 +78,7 @@ impl<P> Waiting<P> {
         self.beyond_memory()
     }
 
-    /// Removes whoever is at this place, or was until it was closed.
+    /// Removes the connection at this place, closed or not.
     pub(super) fn remove(&mut self, place: u64) -> Option<P> {
         self.ending_bytes -= self.ending.remove(&place).unwrap_or(0);
         self.take(place).map(|(peer, _)| peer)
@@ -89,7 +89,7 @@ impl<P> Waiting<P> {
         self.ending_bytes
     }
 
-    /// Takes out whoever is at this place, to be closed.
+    /// Takes out the connection at this place, to be closed.
     fn close(&mut self, place: u64) -> Option<P> {
         let (peer, bytes) = self.take(place)?;
         self.ending_bytes += bytes;
@@ -149,7 +149,7 @@ mod tests {
         let places: Vec<_> = (0..3).map(|one| waiting.add_stranger(one, address(one), 10)).collect();
         assert!(places.iter().all(|(_, all)| all.is_empty()), "there is memory for three");
         assert_eq!(closed(&waiting.add_stranger(3, address(3), 10).1), [0]);
-        // What one of them sends is counted too; whoever went on takes nothing any more.
+        // What one of them sends is counted too; a connection that went on takes nothing any more.
         assert_eq!(waiting.remove(places[1].0), Some(1));
         assert_eq!(closed(&waiting.grow(places[2].0, 9)), [] as [u8; 0]);
         assert_eq!(closed(&waiting.grow(places[2].0, 2)), [2]);

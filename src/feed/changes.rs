@@ -9,7 +9,7 @@ use waypost_actors::model::{Fix, GeofenceId, OrganizationId, VehicleId};
 use waypost_actors::watch::{PositionBatch, ProvisionalPosition, VehicleUpdate};
 
 use super::filter::Filter;
-use super::occupancy::{InsideOut, LeftOut, OccupancyOut, inside};
+use super::occupancy::{InsideOut, LeaveOut, OccupancyOut, inside};
 
 /// Changes waiting for the next delta.
 #[derive(Default)]
@@ -159,7 +159,7 @@ impl PendingDelta {
         for ((geofence_id, vehicle_id), inside) in std::mem::take(&mut self.crossings) {
             match inside {
                 Some(inside) => occupancy.enter.push(inside),
-                None => occupancy.leave.push(LeftOut { geofence_id, vehicle_id }),
+                None => occupancy.leave.push(LeaveOut { geofence_id, vehicle_id }),
             }
         }
         Delta {

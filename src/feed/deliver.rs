@@ -10,12 +10,12 @@ use waypost_actors::watch::{CommittedRecord, News, PositionBatch, Update};
 use super::changes::Delta;
 use super::ending::{Close, Stop, ended, store_away};
 use super::filter::Filter;
-use super::merged::{MergedSubscription, Told};
+use super::merged::{FeedMessage, MergedSubscription};
 use super::occupancy::OccupancyOut;
 use super::outlet::Telling;
 use super::protocol::{ResetReason, Say, Subscribe};
 use super::session::{Socket, Step};
-use super::shard_feed::{Said, ShardFeeds};
+use super::shard_feed::{ShardFeeds, ShardMessage};
 use super::subscription::{Entry, Subscription, encoded};
 use super::wire::PART;
 use super::{cursor, wire};
@@ -74,10 +74,10 @@ impl Socket {
     }
 
     /// Tells the client what a shard said to a subscription to all of them.
-    pub(super) async fn said(&mut self, index: usize, place: usize, said: Option<Said>) -> Step {
+    pub(super) async fn said(&mut self, index: usize, place: usize, said: Option<ShardMessage>) -> Step {
         let (signer, now) = (&self.feed.auth.cursor_signer, self.feed.live.now());
         match self.merged[index].take(place, said, (signer, now))? {
-            Some(Told { kind, cursor, text }) => {
+            Some(FeedMessage { kind, cursor, text }) => {
                 self.tell_client(Telling { kind, cursor: cursor.as_deref(), text: &text }).await
             }
             None => Ok(()),

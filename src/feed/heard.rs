@@ -114,7 +114,7 @@ fn fits_id(id: &str) -> bool {
     (1..=MAX_ID).contains(&id.len())
 }
 
-/// West, south, east, north. Their ranges are for whoever filters by them.
+/// West, south, east, north. Their ranges are checked where they filter.
 fn bbox(value: &Value) -> Read<[f64; 4]> {
     let must = "four numbers: west, south, east, north in degrees";
     let degrees =

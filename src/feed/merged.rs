@@ -14,7 +14,7 @@ use waypost_actors::model::Timestamp;
 use super::cursor;
 use super::ending::{Close, Stop};
 use super::protocol::{Say, Subscribe};
-use super::shard_feed::{PASS, Said, ShardFeeds, follow};
+use super::shard_feed::{PASS, ShardFeeds, ShardMessage, follow};
 use super::wire::json;
 use crate::auth::{Auth, Caller, CursorSigner};
 
@@ -37,7 +37,7 @@ pub(super) struct MergedSubscription {
 }
 
 /// What the client is told.
-pub(super) struct Told {
+pub(super) struct FeedMessage {
     pub(super) kind: &'static str,
     /// Where events go on after it, if it is one.
     pub(super) cursor: Option<String>,
@@ -45,7 +45,7 @@ pub(super) struct Told {
 }
 
 struct ShardPart {
-    said: Receiver<Said>,
+    said: Receiver<ShardMessage>,
     /// The number of the next event.
     next: i64,
     resumed: bool,
@@ -65,7 +65,7 @@ impl ShardPart {
         let socket = feeds.open(place, pass).await?;
         let mut said = follow(socket, asked, Arc::clone(auth)).await?;
         match said.recv().await {
-            Some(Said::Subscribed { next, resumed }) => {
+            Some(ShardMessage::Subscribed { next, resumed }) => {
                 Ok(Self { said, next, resumed, in_snapshot: has_snapshot, storing: true })
             }
             _ => Err(std::io::ErrorKind::UnexpectedEof.into()),
@@ -107,42 +107,42 @@ impl MergedSubscription {
     pub(super) fn take(
         &mut self,
         place: usize,
-        said: Option<Said>,
+        said: Option<ShardMessage>,
         (signer, now): (&CursorSigner, Timestamp),
-    ) -> Result<Option<Told>, Stop> {
+    ) -> Result<Option<FeedMessage>, Stop> {
         let shard = &mut self.shards[place];
         match said {
-            Some(Said::Snapshot { last, vehicles, occupancy }) => {
+            Some(ShardMessage::Snapshot { last, vehicles, occupancy }) => {
                 shard.in_snapshot = !last;
                 let (part, last) = (self.parts, !self.in_snapshot());
                 self.parts += 1;
                 let (vehicles, occupancy) = (&*vehicles, &*occupancy);
-                Ok(Some(Told::of(&Say::Snapshot { id: &self.id, part, last, vehicles, occupancy })))
+                Ok(Some(FeedMessage::of(&Say::Snapshot { id: &self.id, part, last, vehicles, occupancy })))
             }
-            Some(Said::Entry { kind, next, cursor, text }) => {
+            Some(ShardMessage::Entry { kind, next, cursor, text }) => {
                 shard.next = next;
                 let all = self.cursor(signer, now);
                 let text = text.replacen(&cursor, &all, 1);
-                Ok(Some(Told { kind, cursor: Some(all), text }))
+                Ok(Some(FeedMessage { kind, cursor: Some(all), text }))
             }
-            Some(Said::Delta(text)) => Ok(Some(Told { kind: "delta", cursor: None, text })),
-            Some(Said::Storing { storing, next }) => {
+            Some(ShardMessage::Delta(text)) => Ok(Some(FeedMessage { kind: "delta", cursor: None, text })),
+            Some(ShardMessage::Storing { storing, next }) => {
                 shard.next = next.map_or(shard.next, |next| next.max(shard.next));
                 shard.storing = storing;
                 let storing = self.storing();
                 let is_news = std::mem::replace(&mut self.told_storing, storing) != storing;
-                Ok(is_news.then(|| Told::of(&Say::Status { storing })))
+                Ok(is_news.then(|| FeedMessage::of(&Say::Status { storing })))
             }
-            Some(Said::TooSlow) => {
+            Some(ShardMessage::TooSlow) => {
                 let detail = "too slow for this feed; resume with the last cursor";
                 Err(Stop::Close(Close(4408, "slowReader", detail.to_owned())))
             }
-            Some(Said::Subscribed { .. }) | None => Err(changing()),
+            Some(ShardMessage::Subscribed { .. }) | None => Err(changing()),
         }
     }
 
     /// What a shard says next, and its place; `None`: it says nothing any more.
-    fn poll_said(&mut self, cx: &mut Context<'_>) -> Poll<(usize, Option<Said>)> {
+    fn poll_said(&mut self, cx: &mut Context<'_>) -> Poll<(usize, Option<ShardMessage>)> {
         let (count, in_snapshot) = (self.shards.len(), self.in_snapshot());
         for place in (0..count).map(|number| (self.turn + number) % count) {
             let shard = &mut self.shards[place];
@@ -174,7 +174,7 @@ impl MergedSubscription {
 }
 
 /// What a shard says to any of the subscriptions: which one it is, the shard's place, and what it says.
-pub(super) async fn next_said(merged: &mut [MergedSubscription]) -> (usize, usize, Option<Said>) {
+pub(super) async fn next_said(merged: &mut [MergedSubscription]) -> (usize, usize, Option<ShardMessage>) {
     poll_fn(|cx| {
         for (index, known) in merged.iter_mut().enumerate() {
             if let Poll::Ready((place, said)) = known.poll_said(cx) {
@@ -186,7 +186,7 @@ pub(super) async fn next_said(merged: &mut [MergedSubscription]) -> (usize, usiz
     .await
 }
 
-impl Told {
+impl FeedMessage {
     fn of(say: &Say<'_>) -> Self {
         Self { kind: say.as_event().0, cursor: None, text: json(say) }
     }

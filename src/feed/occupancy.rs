@@ -17,7 +17,7 @@ pub(super) struct InsideOut {
 /// A vehicle that went out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct LeftOut {
+pub(super) struct LeaveOut {
     pub(super) geofence_id: GeofenceId,
     pub(super) vehicle_id: VehicleId,
 }
@@ -26,7 +26,7 @@ pub(super) struct LeftOut {
 #[derive(Debug, Default, Serialize)]
 pub(super) struct OccupancyOut {
     pub(super) enter: Vec<InsideOut>,
-    pub(super) leave: Vec<LeftOut>,
+    pub(super) leave: Vec<LeaveOut>,
 }
 
 /// The geofences that a vehicle's state says it is inside of.

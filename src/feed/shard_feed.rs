@@ -46,7 +46,7 @@ pub trait ShardFeeds {
 }
 
 /// What a shard's feed says, as far as it matters to who reads several.
-pub(super) enum Said {
+pub(super) enum ShardMessage {
     /// The subscription is active. `next`: the number of the next event; `resumed`: whether that is where it was asked to go on.
     Subscribed { next: i64, resumed: bool },
     /// A part of the snapshot.
@@ -81,7 +81,7 @@ pub(super) async fn follow(
     mut socket: ShardSocket,
     asked: &Subscribe,
     auth: Arc<Auth>,
-) -> io::Result<Receiver<Said>> {
+) -> io::Result<Receiver<ShardMessage>> {
     socket.framed.send(Message::Text(json(asked).into())).await.map_err(io::Error::other)?;
     let (sender, said) = channel(WAITING);
     actix_web::rt::spawn(read(socket, auth, sender));
@@ -89,7 +89,7 @@ pub(super) async fn follow(
 }
 
 /// Reads until the socket ends, or nobody listens any more.
-async fn read(mut socket: ShardSocket, auth: Arc<Auth>, sender: Sender<Said>) {
+async fn read(mut socket: ShardSocket, auth: Arc<Auth>, sender: Sender<ShardMessage>) {
     loop {
         let frame = tokio::select! {
             frame = socket.framed.next() => frame,
@@ -119,7 +119,7 @@ async fn read(mut socket: ShardSocket, auth: Arc<Auth>, sender: Sender<Said>) {
     }
 }
 
-fn understood(text: &Bytes, signer: &CursorSigner) -> Result<Option<Said>, &'static str> {
+fn understood(text: &Bytes, signer: &CursorSigner) -> Result<Option<ShardMessage>, &'static str> {
     let text = std::str::from_utf8(text).map_err(|_| "a text that is none")?;
     let read: Read<'_> = serde_json::from_str(text).map_err(|_| "a message that is no message")?;
     let number = |cursor: &str| {
@@ -128,25 +128,26 @@ fn understood(text: &Bytes, signer: &CursorSigner) -> Result<Option<Said>, &'sta
     let cursor = || read.cursor.clone().ok_or("no cursor");
     let entry = |kind| {
         let cursor = cursor()?;
-        Ok(Some(Said::Entry { kind, next: number(&cursor)?, cursor, text: text.to_owned() }))
+        Ok(Some(ShardMessage::Entry { kind, next: number(&cursor)?, cursor, text: text.to_owned() }))
     };
     match read.kind {
-        "subscribed" => {
-            Ok(Some(Said::Subscribed { next: number(&cursor()?)?, resumed: read.mode == Some("resumed") }))
-        }
+        "subscribed" => Ok(Some(ShardMessage::Subscribed {
+            next: number(&cursor()?)?,
+            resumed: read.mode == Some("resumed"),
+        })),
         "snapshot" => {
             let (vehicles, occupancy) = read.vehicles.zip(read.occupancy).ok_or("an empty snapshot")?;
-            Ok(Some(Said::Snapshot { last: read.last == Some(true), vehicles, occupancy }))
+            Ok(Some(ShardMessage::Snapshot { last: read.last == Some(true), vehicles, occupancy }))
         }
         "event" => entry("event"),
         "change" => entry("change"),
-        "delta" => Ok(Some(Said::Delta(text.to_owned()))),
+        "delta" => Ok(Some(ShardMessage::Delta(text.to_owned()))),
         "status" | "heartbeat" => {
             let next =
                 read.cursors.iter().flat_map(|cursors| cursors.values()).map(|cursor| number(cursor)).next();
-            Ok(Some(Said::Storing { storing: read.storing.unwrap_or(true), next: next.transpose()? }))
+            Ok(Some(ShardMessage::Storing { storing: read.storing.unwrap_or(true), next: next.transpose()? }))
         }
-        "reset" if read.reason == Some("slowReader") => Ok(Some(Said::TooSlow)),
+        "reset" if read.reason == Some("slowReader") => Ok(Some(ShardMessage::TooSlow)),
         // An expired cursor: what follows says that it did not resume.
         "reset" => Ok(None),
         "error" => Err("a refusal"),

@@ -216,7 +216,7 @@ pub(super) fn raw(text: String) -> Box<serde_json::value::RawValue> {
 mod tests {
     use uuid::Uuid;
 
-    use super::super::occupancy::LeftOut;
+    use super::super::occupancy::LeaveOut;
     use super::*;
 
     #[test]
@@ -225,7 +225,7 @@ mod tests {
         let text = r#"{"type":"delta","id":"a\"b","vehicles":[],"occupancy":{"enter":[],"leave":[]}}"#;
         assert_eq!(delta("a\"b", ALL, &[], &[], &nobody), text);
         let (geofence_id, vehicle_id) = (GeofenceId(Uuid::nil()), VehicleId(Uuid::max()));
-        let left = OccupancyOut { leave: vec![LeftOut { geofence_id, vehicle_id }], ..nobody };
+        let left = OccupancyOut { leave: vec![LeaveOut { geofence_id, vehicle_id }], ..nobody };
         let text = delta("b", ALL, &[], &[vehicle_id], &left);
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["removes"], serde_json::json!([vehicle_id]));

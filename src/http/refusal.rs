@@ -53,7 +53,7 @@ impl From<OpError> for Problem {
             OpError::Invalid(errors) => Self::new(Code::ValidationFailed)
                 .detail(errors.first().map(|e| format!("{} {}", e.pointer, e.detail)).unwrap_or_default())
                 .errors(errors),
-            // The same whoever has it.
+            // The same no matter which organization has it.
             OpError::Taken(Taken::UniqueId) => Self::new(Code::UniqueIdTaken).detail(
                 "a tracker of this platform has this unique id. If it may be one of your own, GET /v1/trackers?q={uniqueId} finds it: \
                  change its vehicleId instead of making it again, or give it another uniqueId. If none of yours is found, compare \

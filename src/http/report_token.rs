@@ -1,4 +1,4 @@
-//! The credential of whoever reports, where the apps can put one: in the path, a Bearer header, the password of Basic, or
+//! The credential of a reporter, where the apps can put one: in the path, a Bearer header, the password of Basic, or
 //! `?token=`.
 
 use std::borrow::Cow;

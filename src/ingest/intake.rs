@@ -69,14 +69,14 @@ pub struct Batch {
     /// The fixes that were not refused at once.
     pending: Option<Pending>,
     /// Where each of them was in the request.
-    places: Vec<Place>,
+    places: Vec<ItemPosition>,
     is_item_by_item: bool,
     /// The refused items.
     pub rejected: Vec<Rejected>,
 }
 
 /// Where an item was: its index in the request, its number, and who reported it.
-type Place = (usize, Option<i64>, Option<TrackerId>);
+type ItemPosition = (usize, Option<i64>, Option<TrackerId>);
 
 impl Batch {
     /// Waits for the commit of all fixes. After an error, none of them is promised.
@@ -330,7 +330,7 @@ impl Intake {
         })
     }
 
-    /// Keeps what a device says that is no tracker of the fleet, for whoever makes it one.
+    /// Keeps what a device says that is no tracker of the fleet, for a user to make it one.
     fn keep_pending(&self, named: Option<&str>, item: Option<&Item<'_>>, now: Timestamp) {
         if let (Reports::Fleet(fleet), Some(name)) = (&self.reports, named)
             && matches!(fleet.find(name), Named::Unknown)

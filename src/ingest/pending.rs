@@ -1,4 +1,4 @@
-//! Devices that report for an organization and are no tracker of it yet: what they send is kept for whoever adds them. The
+//! Devices that report for an organization and are no tracker of it yet: what they send is kept for the user who adds them. The
 //! one way there, whatever they report by.
 
 use waypost_actors::model::{OrganizationId, Timestamp};

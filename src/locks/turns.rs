@@ -1,4 +1,4 @@
-//! Work of which each organization does one piece at a time, and all together few. Whoever finds no turn is refused: nothing waits.
+//! Work of which each organization does one piece at a time, and all together few. Without a turn a caller is refused: nothing waits.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct OwnTurn {
 }
 
 impl Turns {
-    /// So many in all.
+    /// How many in all.
     #[must_use]
     pub fn of(most: usize) -> Self {
         Self { taken: Arc::default(), most }

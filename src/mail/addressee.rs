@@ -14,7 +14,7 @@ use crate::store::{account, organization, system_user};
 const APART_SECONDS: f64 = 60.0;
 
 /// What to do with a letter that was requested by address.
-pub(super) enum Asked {
+pub(super) enum Decision {
     /// Write it.
     For(OutgoingMail),
     /// Write it then: the previous one is too recent.
@@ -29,11 +29,11 @@ pub(super) async fn find(
     purpose: Purpose,
     address: &str,
     now: Timestamp,
-) -> Result<Asked, SqlError> {
-    let Some(mail) = reason(tx, purpose, address).await? else { return Ok(Asked::NoReason) };
+) -> Result<Decision, SqlError> {
+    let Some(mail) = reason(tx, purpose, address).await? else { return Ok(Decision::NoReason) };
     let last = one_time_token::last_made(tx.on(), purpose, mail.subject_id).await?;
     let next = last.map(|last| last.0.plus_seconds(APART_SECONDS)).filter(|next| *next > now);
-    Ok(next.map_or(Asked::For(mail), Asked::NotBefore))
+    Ok(next.map_or(Decision::For(mail), Decision::NotBefore))
 }
 
 async fn reason(tx: &mut Tx, purpose: Purpose, address: &str) -> Result<Option<OutgoingMail>, SqlError> {

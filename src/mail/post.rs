@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
-use super::addressee::{self, Asked};
+use super::addressee::{self, Decision};
 use super::allowance;
 use super::letter::{self, Letter};
 use super::transport::{BoxError, NotSent, Transport};
@@ -214,15 +214,15 @@ impl Post {
                 about: waiting.about.clone(),
             },
             None => match addressee::find(tx, purpose, &waiting.recipient, now).await? {
-                Asked::For(mail) => {
+                Decision::For(mail) => {
                     outbox::address(tx, waiting.id, &mail).await?;
                     mail
                 }
-                Asked::NotBefore(next) => {
+                Decision::NotBefore(next) => {
                     outbox::postpone(tx, waiting.id, next.into()).await?;
                     return Ok(None);
                 }
-                Asked::NoReason => {
+                Decision::NoReason => {
                     outbox::forget(tx.on(), waiting.id).await?;
                     return Ok(None);
                 }

@@ -44,7 +44,7 @@ pub(super) struct Session<'a> {
 }
 
 /// What is to be published of the log.
-enum Told {
+enum Publication {
     Event(Message),
     /// A vehicle was deleted: what is retained of it under a topic is emptied.
     Deleted(String),
@@ -53,7 +53,7 @@ enum Told {
 /// What waits for the connection.
 struct Waiting {
     /// Each with the number before which everything is done with it.
-    events: VecDeque<(i64, Told)>,
+    events: VecDeque<(i64, Publication)>,
     /// The next number to be read from the log.
     read_to: i64,
     recent: Recent,
@@ -209,23 +209,23 @@ impl<'a> Session<'a> {
 
     /// Puts what is to be published of an entry of the log; all of it is published before the entry is done.
     fn put(&self, entry: &Entry, message: Option<Message>, waiting: &mut Waiting) {
-        let mut told = Vec::new();
+        let mut publications = Vec::new();
         if let Some((vehicle, kind)) = changed_vehicle(entry) {
             if kind == ChangeKind::Deleted {
                 waiting.positions.delete(vehicle);
                 if let Some(discovery) = &mut waiting.discovery {
                     discovery.delete(vehicle);
-                    told.push(Told::Deleted(discovery.topic_of(vehicle)));
+                    publications.push(Publication::Deleted(discovery.topic_of(vehicle)));
                 }
-                told.push(Told::Deleted(self.topic_of(vehicle)));
+                publications.push(Publication::Deleted(self.topic_of(vehicle)));
             } else if let Some(discovery) = &mut waiting.discovery {
                 discovery.changed();
             }
         }
-        told.extend(message.map(Told::Event));
-        let last = told.len();
-        for (number, told) in (1..).zip(told) {
-            waiting.events.push_back((entry.sequence() + i64::from(number == last), told));
+        publications.extend(message.map(Publication::Event));
+        let last = publications.len();
+        for (number, publication) in (1..).zip(publications) {
+            waiting.events.push_back((entry.sequence() + i64::from(number == last), publication));
         }
     }
 
@@ -251,13 +251,13 @@ impl<'a> Session<'a> {
     }
 
     fn hand_over_event(&self, waiting: &mut Waiting) -> bool {
-        let Some((next, told)) = waiting.events.front() else { return true };
+        let Some((next, publication)) = waiting.events.front() else { return true };
         let next = *next;
-        let (topic, retain, body) = match told {
-            Told::Event(message) => {
+        let (topic, retain, body) = match publication {
+            Publication::Event(message) => {
                 (format!("{}/events/{}", self.root, message.event_type), false, message.body.clone())
             }
-            Told::Deleted(topic) => (topic.clone(), true, String::new()),
+            Publication::Deleted(topic) => (topic.clone(), true, String::new()),
         };
         let is_taken = self.client.try_publish(topic, QoS::AtLeastOnce, retain, body).is_ok();
         if is_taken {

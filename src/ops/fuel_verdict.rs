@@ -76,7 +76,7 @@ pub async fn judge_fuel_event(
     change.commit(recorded, after).await
 }
 
-/// Whoever judges a drain has seen its alert, which tells the verdict.
+/// A user who judges a drain has seen its alert, which tells the verdict.
 async fn see_alert(
     change: &mut Change<'_>,
     scope: &OrgScope,

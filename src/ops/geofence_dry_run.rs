@@ -39,7 +39,7 @@ const PIECE: usize = 10_000;
 const SHORT: usize = 100;
 /// The first part of the time that is read of all vehicles. Seconds.
 const FIRST_PART_SECONDS: f64 = 3_600.0;
-/// Each further part is so many times as long as the one before.
+/// Each further part is this many times as long as the one before.
 const LONGER: f64 = 4.0;
 
 /// Tries out a geofence on what is stored: as if it had been there always.

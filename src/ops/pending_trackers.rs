@@ -1,4 +1,4 @@
-//! Devices that reported for an organization and are no trackers of it yet. Whoever makes a tracker of one, in a vehicle, gives
+//! Devices that reported for an organization and are no trackers of it yet. A user who makes a tracker of one, in a vehicle, gives
 //! that vehicle what the device had sent.
 
 use super::change::Change;

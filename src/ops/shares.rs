@@ -34,7 +34,7 @@ pub struct ShareWithToken {
     /// The link.
     #[serde(flatten)]
     pub share: Share,
-    /// The credential, shown this once: whoever has it sees the vehicles at `/s/{token}`.
+    /// The credential, shown this once: anyone who has it sees the vehicles at `/s/{token}`.
     pub token: String,
     /// The address to hand on; absent where the setting `publicUrl` does not say how people reach the server.
     #[schema(format = "uri")]
@@ -107,7 +107,7 @@ pub async fn delete_share(
     change.commit(recorded, ()).await
 }
 
-/// What a link shows whoever has its token.
+/// What a link shows to anyone who has its token.
 pub async fn shown_vehicles(context: &Context, token: &str) -> Result<ShownVehicles, OpError> {
     let Opened { ends_at, is_active, vehicles } =
         share::open(&context.db, &secret::hash(token)).await?.ok_or(OpError::NotFound)?;

@@ -1,4 +1,4 @@
-//! What is known of trackers beside their fixes: saved from time to time, shown to whoever looks for a fault.
+//! What is known of trackers beside their fixes: saved from time to time, shown to users who look for a fault.
 
 use waypost_actors::model::{Timestamp, TrackerId};
 

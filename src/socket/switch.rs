@@ -29,7 +29,7 @@ const HANG_UP_WITHIN: Duration = Duration::from_secs(1);
 const TOGETHER_BYTES: usize = 16 * 1024;
 
 /// A connection on which a client asks for another protocol, with its request.
-type Asked = (Request, Framed<Connection, h1::Codec>);
+type Upgrade = (Request, Framed<Connection, h1::Codec>);
 
 /// Lets `application` answer requests for another protocol. If the answer was made by
 /// [`serve`](super::handshake::serve), the connection continues as a socket with a task of its own among `sockets`;
@@ -37,12 +37,12 @@ type Asked = (Request, Framed<Connection, h1::Codec>);
 pub fn switching<A, B>(
     application: A,
     sockets: TaskTracker,
-) -> impl ServiceFactory<Asked, Config = (), Response = (), Error = Error, InitError = A::InitError>
+) -> impl ServiceFactory<Upgrade, Config = (), Response = (), Error = Error, InitError = A::InitError>
 where
     A: ServiceFactory<Request, Config = (), Response = ServiceResponse<B>, Error = Error>,
     B: MessageBody + 'static,
 {
-    apply_fn_factory(application, move |(request, connection): Asked, application: &A::Service| {
+    apply_fn_factory(application, move |(request, connection): Upgrade, application: &A::Service| {
         switch(application.call(request), connection.into_parts(), sockets.clone())
     })
 }

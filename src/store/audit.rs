@@ -148,7 +148,7 @@ fn of<'c>(stmt: Stmt<'c>, scope: &AccountScope) -> Stmt<'c> {
     }
 }
 
-/// Clocks step: an entry may be newer than another that occurred so many seconds after it.
+/// Clocks step: an entry may be newer than another that occurred this many seconds after it.
 const STEP_SECONDS: f64 = 60.0;
 
 /// Ids between which all entries of the wanted time are; `None`: there are none.

@@ -1,5 +1,5 @@
 //! The log of changes of master data. An edit adds rows without a number in its own transaction; the writer numbers
-//! them in the order of records (`track/numbering.rs`), so that whoever reads by number skips none.
+//! them in the order of records (`track/numbering.rs`), so that a reader by number skips none.
 
 use uuid::Uuid;
 use waypost_actors::model::{Change, ChangeKind, ChangedResource, OrganizationId, Timestamp, VehicleId};

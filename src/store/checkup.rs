@@ -34,7 +34,7 @@ pub struct Checkup {
     pub migration: Option<i64>,
     /// Its organizations; `None` of a store whose tables are not those of this version.
     pub organizations: Option<Vec<Uuid>>,
-    /// What is sealed in it, likewise.
+    /// What is sealed in it; `None` of a store whose tables are not those of this version.
     pub sealed: Option<Sealed>,
     /// Whether a server has it now.
     pub is_served: bool,
@@ -42,7 +42,7 @@ pub struct Checkup {
     pub ahead_seconds: f64,
     /// What is wrong with it, each with its remedy.
     pub wrong: Vec<String>,
-    /// What is doubtful, likewise.
+    /// What is doubtful, each with its remedy.
     pub doubtful: Vec<String>,
 }
 

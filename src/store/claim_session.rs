@@ -23,7 +23,7 @@ pub type Saw = Box<dyn Fn(&Claimed, Instant) + Send>;
 
 /// A session, which ends when this is dropped.
 pub struct ClaimSession {
-    asking: mpsc::Sender<Asked>,
+    asking: mpsc::Sender<Request>,
     seen: watch::Receiver<Claimed>,
 }
 
@@ -32,7 +32,7 @@ pub struct ClaimSession {
 #[error("the session with the shards' locks is gone")]
 pub struct SessionGone;
 
-enum Wish {
+enum Command {
     LetOthersIn,
     Want,
     Drain,
@@ -40,7 +40,7 @@ enum Wish {
     GiveBack(Shard),
 }
 
-type Asked = (Wish, oneshot::Sender<bool>);
+type Request = (Command, oneshot::Sender<bool>);
 
 impl ClaimSession {
     /// Joins the nodes on a PostgreSQL database as the node with this address, and says whether it is alone with the store: then it
@@ -86,30 +86,30 @@ impl ClaimSession {
 
     /// Lets other nodes join; still no single server.
     pub async fn let_others_in(&self) -> Result<(), SessionGone> {
-        self.ask(Wish::LetOthersIn).await.map(drop)
+        self.ask(Command::LetOthersIn).await.map(drop)
     }
 
     /// Wants shards from now on.
     pub async fn want(&self) -> Result<(), SessionGone> {
-        self.ask(Wish::Want).await.map(drop)
+        self.ask(Command::Want).await.map(drop)
     }
 
     /// Wants no more shards: others are to take those it has.
     pub async fn drain(&self) -> Result<(), SessionGone> {
-        self.ask(Wish::Drain).await.map(drop)
+        self.ask(Command::Drain).await.map(drop)
     }
 
     /// Takes a shard; `false` if somebody has it.
     pub async fn take(&self, shard: Shard) -> Result<bool, SessionGone> {
-        self.ask(Wish::Take(shard)).await
+        self.ask(Command::Take(shard)).await
     }
 
     /// Gives a shard back; `false` if this node did not have it.
     pub async fn give_back(&self, shard: Shard) -> Result<bool, SessionGone> {
-        self.ask(Wish::GiveBack(shard)).await
+        self.ask(Command::GiveBack(shard)).await
     }
 
-    async fn ask(&self, wish: Wish) -> Result<bool, SessionGone> {
+    async fn ask(&self, wish: Command) -> Result<bool, SessionGone> {
         let (sender, answer) = oneshot::channel();
         self.asking.send((wish, sender)).await.map_err(|_| SessionGone)?;
         answer.await.map_err(|_| SessionGone)
@@ -119,7 +119,7 @@ impl ClaimSession {
 /// Looks and does what is asked until the session ends.
 async fn serve(
     mut claims: Claims,
-    mut asked: mpsc::Receiver<Asked>,
+    mut asked: mpsc::Receiver<Request>,
     telling: &watch::Sender<Claimed>,
     saw: &Saw,
 ) {
@@ -149,12 +149,12 @@ async fn serve(
     tracing::warn!(%error, "this node's session with its shards is gone");
 }
 
-async fn fulfil(claims: &mut Claims, wish: Wish) -> Result<bool, SqlError> {
+async fn fulfil(claims: &mut Claims, wish: Command) -> Result<bool, SqlError> {
     match wish {
-        Wish::LetOthersIn => claims.let_others_in().await.map(|()| true),
-        Wish::Want => claims.want().await.map(|()| true),
-        Wish::Drain => claims.drain().await.map(|()| true),
-        Wish::Take(shard) => claims.take(shard).await,
-        Wish::GiveBack(shard) => claims.give_back(shard).await,
+        Command::LetOthersIn => claims.let_others_in().await.map(|()| true),
+        Command::Want => claims.want().await.map(|()| true),
+        Command::Drain => claims.drain().await.map(|()| true),
+        Command::Take(shard) => claims.take(shard).await,
+        Command::GiveBack(shard) => claims.give_back(shard).await,
     }
 }

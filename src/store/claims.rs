@@ -1,6 +1,6 @@
 //! Which node of a cluster owns which shard, as PostgreSQL decides it: by advisory locks of one session for each node.
 //!
-//! The session names the node's address, so that whoever finds a lock finds the node. PostgreSQL ends a session that is silent,
+//! The session names the node's address, so that a node that finds a lock finds its holder. PostgreSQL ends a session that is silent,
 //! and gives its locks back.
 
 use std::collections::{BTreeMap, BTreeSet};

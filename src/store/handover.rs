@@ -1,4 +1,4 @@
-//! From a single server to a cluster and back, for whoever has the store alone at that moment: what other writers applied is
+//! From a single server to a cluster and back, for the server that has the store alone at that moment: what other writers applied is
 //! stored, and numbers go on above theirs.
 
 use super::shard::{Shard, after_layout, next_layout};

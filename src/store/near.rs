@@ -28,32 +28,34 @@ pub(super) async fn came_near(
     tails: Vec<(VehicleId, Vec<ChunkFix>)>,
 ) -> Result<Vec<(VehicleId, NearSpan)>> {
     let vehicles: Vec<VehicleId> = tails.iter().map(|(vehicle, _)| *vehicle).collect();
-    let mut ways = chunks(db, &vehicles, from).await?;
+    let mut by_vehicle = chunks(db, &vehicles, from).await?;
     for (vehicle, tail) in &tails {
         if let (Some(first), Some(last)) = (tail.first(), tail.last()) {
             let (began_at, ended_at) = (first.fix.recorded_at, last.fix.recorded_at);
             let stretch = Stretch { began_at, ended_at, area: area_of(tail) };
-            let way = ways.entry(*vehicle).or_default();
-            way.stretches.push(stretch);
+            let known = by_vehicle.entry(*vehicle).or_default();
+            known.stretches.push(stretch);
             // Meanwhile its fixes may have become chunks.
-            way.stretches.sort_by_key(|stretch| stretch.began_at);
+            known.stretches.sort_by_key(|stretch| stretch.began_at);
         }
     }
-    add_rows(db, &vehicles, from, &mut ways).await?;
-    let span = |(vehicle, way): (VehicleId, Way)| Some((vehicle, NearSpan::of(fence, from, way.stretches)?));
-    Ok(ways.into_iter().filter_map(span).collect())
+    add_rows(db, &vehicles, from, &mut by_vehicle).await?;
+    let span = |(vehicle, known): (VehicleId, Stretches)| {
+        Some((vehicle, NearSpan::of(fence, from, known.stretches)?))
+    };
+    Ok(by_vehicle.into_iter().filter_map(span).collect())
 }
 
 /// A vehicle's stretches, oldest first.
 #[derive(Default)]
-struct Way {
+struct Stretches {
     stretches: Vec<Stretch>,
     /// How many of them are of rows alone, and the rows of the last of these.
     of_rows: usize,
     rows: usize,
 }
 
-impl Way {
+impl Stretches {
     /// Adds a row, not older than those before it, to the stretch it lies in or behind.
     fn add(&mut self, at: Timestamp, place: Place) {
         let behind = self.stretches.partition_point(|stretch| stretch.began_at <= at);
@@ -74,18 +76,18 @@ impl Way {
 
 /// The vehicles' chunks, each vehicle's from the third last that begins before an instant on: so its last two fixes before
 /// that are among them, though few of some chunk may count.
-async fn chunks(db: &Db, vehicles: &[VehicleId], from: Timestamp) -> Result<HashMap<VehicleId, Way>> {
+async fn chunks(db: &Db, vehicles: &[VehicleId], from: Timestamp) -> Result<HashMap<VehicleId, Stretches>> {
     let select = "select r.vehicle_id, r.recorded_at, r.ended_at, r.area from position_chunk r";
     let stmt = from_third_last(db.read().sql(select), "position_chunk b where", vehicles, from)
         .push(" order by r.vehicle_id, r.recorded_at");
     let mut rows = stmt.stream::<(Uuid, Time, Time, Vec<u8>)>();
-    let mut ways: HashMap<VehicleId, Way> = HashMap::new();
+    let mut by_vehicle: HashMap<VehicleId, Stretches> = HashMap::new();
     while let Some((vehicle, began_at, ended_at, area)) = rows.try_next().await? {
         let (began_at, ended_at) = (began_at.into(), ended_at.into());
         let stretch = Stretch { began_at, ended_at, area: unpack_area(&area) };
-        ways.entry(vehicle.into()).or_default().stretches.push(stretch);
+        by_vehicle.entry(vehicle.into()).or_default().stretches.push(stretch);
     }
-    Ok(ways)
+    Ok(by_vehicle)
 }
 
 /// Adds what came late or is judged otherwise since, and all from before chunks.
@@ -93,7 +95,7 @@ async fn add_rows(
     db: &Db,
     vehicles: &[VehicleId],
     from: Timestamp,
-    ways: &mut HashMap<VehicleId, Way>,
+    by_vehicle: &mut HashMap<VehicleId, Stretches>,
 ) -> Result<()> {
     let select = "select r.vehicle_id, r.recorded_at, r.latitude, r.longitude from position r";
     let stmt =
@@ -101,7 +103,7 @@ async fn add_rows(
             .push(" where r.quarantine is null order by r.vehicle_id, r.recorded_at");
     let mut rows = stmt.stream::<(Uuid, Time, f64, f64)>();
     while let Some((vehicle, at, latitude, longitude)) = rows.try_next().await? {
-        ways.entry(vehicle.into()).or_default().add(at.into(), Place::new(latitude, longitude));
+        by_vehicle.entry(vehicle.into()).or_default().add(at.into(), Place::new(latitude, longitude));
     }
     Ok(())
 }

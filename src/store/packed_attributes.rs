@@ -62,7 +62,7 @@ pub(super) fn pack_attributes<'a>(
     Ok(Some(bytes))
 }
 
-/// The attributes of a list of so many fixes.
+/// The attributes of a list of `count` fixes.
 pub(super) fn unpack_attributes(bytes: &[u8], count: usize) -> Result<Vec<Option<Attributes>>> {
     let broken = |what: &str| SqlError::Decode(format!("attributes of fixes: {what}").into());
     let decompressed;

@@ -142,7 +142,7 @@ async fn vehicles_of(on: On<'_>, shares: &[Uuid]) -> Result<HashMap<Uuid, Vec<Sh
     Ok(found)
 }
 
-/// What whoever has a link may see: until when, and which vehicles with their names.
+/// What anyone who has a link may see: until when, and which vehicles with their names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opened {
     /// Until when.

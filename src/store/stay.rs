@@ -11,7 +11,7 @@ use crate::auth::scope::OrgScope;
 /// Stays are classed by how long they lasted, each class up to eight times as long as the one before: seconds at which the next
 /// class begins. So those that went on at an instant began, by class, not long before it.
 const CLASSES: [f64; 7] = [64.0, 512.0, 4_096.0, 32_768.0, 262_144.0, 2_097_152.0, 16_777_216.0];
-/// With more stays that lasted long enough than so many, a list by time soon finds a page of them.
+/// With more stays that lasted long enough than this, a list by time soon finds a page of them.
 const FEW: i64 = 5_000;
 
 const fn class(engine: Engine) -> &'static str {
@@ -45,7 +45,7 @@ const fn duration(engine: Engine) -> &'static str {
     }
 }
 
-/// Adds a condition: a stay that ended and lasted at least so many seconds.
+/// Adds a condition: a stay that ended and lasted at least `seconds`.
 pub(super) fn lasted(stmt: Stmt<'_>, seconds: f64, engine: Engine) -> Stmt<'_> {
     stmt.push(" and v.exited_at is not null and ").push(duration(engine)).push(" >= ").push_bind(seconds)
 }
@@ -94,7 +94,7 @@ pub(super) fn going_on_at<'c>(
     })
 }
 
-/// Adds a query: an organization's stays that ended and lasted at least so many seconds, at most so many of them. Their order only
+/// Adds a query: an organization's stays that ended and lasted at least `seconds`, at most `most` of them. Their order only
 /// the index gives, and their number is told: PostgreSQL has no statistics of an expression in a partial index, and would rather
 /// go through the table. `narrow` adds conditions on `v`.
 pub(super) fn long<'c>(

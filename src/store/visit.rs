@@ -123,14 +123,14 @@ impl TryFrom<Row> for Visit {
 
 /// A visit.
 pub async fn find(db: &Db, scope: &OrgScope, id: VisitId) -> Result<Option<Visit>> {
-    let stmt = begun(db.read().sql(""), scope, Way::Time);
+    let stmt = begun(db.read().sql(""), scope, AccessPath::Time);
     let row: Option<Row> = stmt.push(" and v.id = ").push_bind(id.0).optional().await?;
     row.map(Visit::try_from).transpose()
 }
 
 /// How the visits of a list are found. Each needs but the rows of its page, or few more.
 #[derive(Clone, Copy, PartialEq)]
-enum Way {
+enum AccessPath {
     /// In the order of time.
     Time,
     /// In the order of time, those that began at an instant or later.
@@ -145,7 +145,7 @@ enum Way {
     Driven,
 }
 
-impl Way {
+impl AccessPath {
     /// Whether it finds all stays first, and then their order.
     const fn finds_all(self) -> bool {
         matches!(self, Self::Through(_) | Self::Open | Self::Long(..))
@@ -172,16 +172,16 @@ pub async fn list(
     now: Timestamp,
 ) -> Result<Vec<Visit>> {
     let mut visits = Vec::new();
-    for way in ways(db, scope, filter, order).await? {
+    for path in access_paths(db, scope, filter, order).await? {
         let rest = limit - visits.len() as i64;
-        let mut stmt = found(db.lists().sql(""), scope, filter, way, db.engine());
+        let mut stmt = found(db.lists().sql(""), scope, filter, path, db.engine());
         // What goes on may be thousands: only those of the page are joined with their records.
-        if way.finds_all() && filter.driver_ids.is_empty() {
+        if path.finds_all() && filter.driver_ids.is_empty() {
             stmt = narrowed(stmt.push(" where true"), filter, now, db);
             stmt = ordered(stmt, ("v.entered_at", "v.id"), order, after).push_bind(rest);
         }
-        let stmt = narrowed(begun(stmt, scope, way), filter, now, db);
-        let stmt = ordered(stmt, way.order(), order, after).push_bind(rest);
+        let stmt = narrowed(begun(stmt, scope, path), filter, now, db);
+        let stmt = ordered(stmt, path.order(), order, after).push_bind(rest);
         let rows: Vec<Row> = stmt.all().await?;
         visits.extend(rows.into_iter().map(Visit::try_from).collect::<Result<Vec<_>>>()?);
         if visits.len() as i64 == limit {
@@ -192,62 +192,73 @@ pub async fn list(
 }
 
 /// The ways whose visits, one after the other, are the list.
-async fn ways(db: &Db, scope: &OrgScope, filter: &VisitFilter, order: VisitOrder) -> Result<Vec<Way>> {
+async fn access_paths(
+    db: &Db,
+    scope: &OrgScope,
+    filter: &VisitFilter,
+    order: VisitOrder,
+) -> Result<Vec<AccessPath>> {
     if filter.open == Some(true) {
-        return Ok(vec![Way::Open]);
+        return Ok(vec![AccessPath::Open]);
     }
     if !filter.driver_ids.is_empty() {
-        return Ok(vec![Way::Driven]);
+        return Ok(vec![AccessPath::Driven]);
     }
     if let Some(seconds) = filter.min_duration_seconds
         && let Some(most) = stay::few(db, scope, seconds, |stmt| of_which(stmt, filter)).await?
     {
-        return Ok(vec![Way::Long(seconds, most)]);
+        return Ok(vec![AccessPath::Long(seconds, most)]);
     }
     Ok(match (filter.from, order) {
-        (None, _) => vec![Way::Time],
-        (Some(from), VisitOrder::NewestFirst) => vec![Way::Since(from), Way::Through(from)],
-        (Some(from), VisitOrder::OldestFirst) => vec![Way::Through(from), Way::Since(from)],
+        (None, _) => vec![AccessPath::Time],
+        (Some(from), VisitOrder::NewestFirst) => vec![AccessPath::Since(from), AccessPath::Through(from)],
+        (Some(from), VisitOrder::OldestFirst) => vec![AccessPath::Through(from), AccessPath::Since(from)],
     })
 }
 
-/// The first words of the statement: where the stays of a way that finds all of them come from.
-fn found<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &VisitFilter, way: Way, engine: Engine) -> Stmt<'c> {
+/// The first words of the statement: where the stays come from, for a path that finds all of them.
+fn found<'c>(
+    stmt: Stmt<'c>,
+    scope: &OrgScope,
+    filter: &VisitFilter,
+    path: AccessPath,
+    engine: Engine,
+) -> Stmt<'c> {
     let of = |stmt| of_which(stmt, filter);
     let all = |stmt: Stmt<'c>| stmt.push("with found as materialized (");
-    let stmt = match way {
-        Way::Through(at) => stay::going_on_at(all(stmt), scope, just_before(at), engine, of),
-        Way::Open => stay::open(all(stmt), scope, engine, of),
-        Way::Long(seconds, most) => {
+    let stmt = match path {
+        AccessPath::Through(at) => stay::going_on_at(all(stmt), scope, just_before(at), engine, of),
+        AccessPath::Open => stay::open(all(stmt), scope, engine, of),
+        AccessPath::Long(seconds, most) => {
             let long = stay::long(all(stmt), scope, (seconds, most), engine, of);
             stay::open(long.push(" union all "), scope, engine, of)
         }
-        Way::Time | Way::Since(_) | Way::Driven => return stmt,
+        AccessPath::Time | AccessPath::Since(_) | AccessPath::Driven => return stmt,
     };
     stmt.push("), page as materialized (select v.id, v.entered_at from found v")
 }
 
 /// The statement up to conditions on `v` and `e`, behind what [`found`] says.
-fn begun<'c>(stmt: Stmt<'c>, scope: &OrgScope, way: Way) -> Stmt<'c> {
-    let stmt = match way {
-        Way::Time | Way::Since(_) => {
+fn begun<'c>(stmt: Stmt<'c>, scope: &OrgScope, path: AccessPath) -> Stmt<'c> {
+    let stmt = match path {
+        AccessPath::Time | AccessPath::Since(_) => {
             stmt.push(COLUMNS).push(" from visit v join records e on e.id = v.entry_event_id").push(JOINED)
         }
-        Way::Through(_) | Way::Open | Way::Long(..) => {
+        AccessPath::Through(_) | AccessPath::Open | AccessPath::Long(..) => {
             let from = " from page f cross join visit v cross join records e";
             let of = "v.id = f.id and e.id = v.entry_event_id and ";
             stmt.push(") ").push(COLUMNS).push(from).push(JOINED).push(of)
         }
-        Way::Driven => {
+        AccessPath::Driven => {
             let from = " from records e cross join visit v";
             let of = "v.id = e.visit_id and v.entry_event_id = e.id and e.kind = 'entry' and ";
             stmt.push(COLUMNS).push(from).push(JOINED).push(of)
         }
     };
-    let whose = if way == Way::Driven { "e.organization_id = " } else { "v.organization_id = " };
+    let whose = if path == AccessPath::Driven { "e.organization_id = " } else { "v.organization_id = " };
     let stmt = stmt.push(whose).push_bind(Uuid::from(scope.organization_id()));
-    match way {
-        Way::Since(from) => stmt.push(" and v.entered_at >= ").push_bind(Time(from)),
+    match path {
+        AccessPath::Since(from) => stmt.push(" and v.entered_at >= ").push_bind(Time(from)),
         _ => stmt,
     }
 }

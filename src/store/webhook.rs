@@ -206,7 +206,7 @@ pub async fn administrators(on: On<'_>, scope: &OrgScope) -> Result<Vec<(Uuid, S
     on.sql(select).bind(Uuid::from(scope.organization_id())).all().await
 }
 
-/// Writes that a webhook is disabled, whoever wrote it.
+/// Writes that a webhook is disabled, no matter who wrote it.
 pub async fn disable(on: On<'_>, scope: &OrgScope, webhook: &Webhook) -> Result<()> {
     let stmt = on
         .sql("update webhook set enabled = $2, disabled_reason = $3, updated_at = $4 where id = $1")

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::registry::Registry;
-use waypost_actors::live::Live;
+use waypost_actors::live::{FixesInFlight, Live};
 use waypost_actors::meters::{Figures, Invariant};
 
 use super::page::{Format, Page};
@@ -126,13 +126,12 @@ impl Serving {
         }
     }
 
-    /// How many fixes are on their way to a commit, and how many may be.
-    fn on_their_way(&self) -> (u32, u32) {
+    /// Fixes between their arrival and their commit.
+    fn in_flight(&self) -> FixesInFlight {
         match self {
-            Self::Whole(live, _) => live.on_their_way(),
+            Self::Whole(live, _) => live.in_flight(),
             Self::Shards(shards) => {
-                let room = shards.served().into_iter().map(|(_, context)| context.live.on_their_way());
-                room.fold((0, 0), |(taken, total), (of, bound)| (taken + of, total + bound))
+                shards.served().into_iter().map(|(_, context)| context.live.in_flight()).sum()
             }
         }
     }
@@ -186,7 +185,7 @@ fn published(page: &mut Page<'_>, of: &mqtt_out::Meters) -> fmt::Result {
     page.gauge("waypost_mqtt_brokers_connected", "Those of them that are connected", connected)
 }
 
-fn queues(page: &mut Page<'_>, of: &Figures, (taken, total): (u32, u32)) -> fmt::Result {
+fn queues(page: &mut Page<'_>, of: &Figures, in_flight: FixesInFlight) -> fmt::Result {
     let queues = [
         ("fixes", &of.fixes),
         ("writes", &of.writes),
@@ -204,9 +203,10 @@ fn queues(page: &mut Page<'_>, of: &Figures, (taken, total): (u32, u32)) -> fmt:
     page.gauge(
         "waypost_fixes_on_their_way",
         "Fixes between their arrival and their commit",
-        f64::from(taken),
+        f64::from(in_flight.count),
     )?;
-    page.gauge("waypost_fixes_on_their_way_bound", "How many there may be", f64::from(total))
+    let bound = f64::from(in_flight.capacity);
+    page.gauge("waypost_fixes_on_their_way_bound", "How many there may be", bound)
 }
 
 fn commits(page: &mut Page<'_>, of: &Figures) -> fmt::Result {
@@ -279,7 +279,7 @@ impl Collector for Scrape {
         inputs(&mut page, tallies)?;
         deliveries(&mut page, webhooks)?;
         published(&mut page, mqtt_out)?;
-        queues(&mut page, live, serving.on_their_way())?;
+        queues(&mut page, live, serving.in_flight())?;
         commits(&mut page, live)?;
         actors(&mut page, live)
     }

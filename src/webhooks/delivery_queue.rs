@@ -48,7 +48,7 @@ pub(super) struct DeliveryQueue {
 pub(super) enum Ended {
     /// The receiver took it.
     Delivered,
-    /// It did not, and asked to wait for so many seconds.
+    /// It did not, and asked to wait for this many seconds.
     Failed(Option<f64>),
 }
 

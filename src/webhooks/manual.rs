@@ -37,7 +37,7 @@ pub(super) async fn send_now(
     };
     let attempt = attempted.logged(&message, sequence, 1, outcome);
     shared.note(webhook, attempt.clone());
-    // Whoever ordered it may look it up next.
+    // The user who ordered it may look it up next.
     if let Err(error) = delivery_log::save(&shared.delivery_log, db).await {
         tracing::debug!(%error, "an attempt is logged later");
     }

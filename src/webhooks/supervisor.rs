@@ -189,7 +189,7 @@ impl Supervisor {
         };
         actix_rt::spawn(async move {
             let sent = send_now(&shared, &db, webhook, what).await;
-            // Whoever asked may be gone.
+            // The request that asked may be gone.
             drop(reply.send(sent));
             drop(permit);
         });

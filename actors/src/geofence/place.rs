@@ -28,7 +28,7 @@ pub fn haversine_meters(a: Place, b: Place) -> f64 {
     2.0 * EARTH_RADIUS_METERS * chord.sqrt().min(1.0).asin()
 }
 
-/// Whether two places are farther apart than so many metres by [`haversine_meters`]. For ways far shorter than that,
+/// Whether two places are farther apart than `meters` by [`haversine_meters`]. For ways far shorter than that,
 /// which are nearly all, the sum of the arcs northward and eastward along the equator tells without a sine.
 #[must_use]
 pub fn is_farther_than(a: Place, b: Place, meters: f64) -> bool {

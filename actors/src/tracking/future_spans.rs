@@ -7,7 +7,7 @@ use crate::model::Timestamp;
 
 /// Spans at most; one more widens the nearest.
 const MAX_SPANS: usize = 4;
-/// An instant within so many seconds of a span belongs to it.
+/// An instant within this many seconds of a span belongs to it.
 const NEAR_SECONDS: f64 = 86_400.0;
 
 /// Spans of time, ends included, that hold every stored fix which was dated ahead.

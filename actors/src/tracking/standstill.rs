@@ -155,7 +155,7 @@ pub(super) fn stance(standstill: Option<&Standstill>, newest: &Fix) -> Stance {
     trusted.map_or(Stance::FREE, |known| Stance::Stands { middle: Some(known.middle()) })
 }
 
-/// Whether a fix is farther from a place than so many times what it may be off.
+/// Whether a fix is farther from a place than `times` its uncertainty.
 pub(super) fn is_beyond(place: Place, fix: &Fix, times: f64) -> bool {
     leg_meters(place, fix.place) > times * accuracy_meters(fix)
 }

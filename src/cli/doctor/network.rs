@@ -77,7 +77,7 @@ fn listeners(settings: &Settings) -> Vec<(&'static str, SocketAddr)> {
     own.chain(devices).collect()
 }
 
-/// Whether only one of two listeners can have its address. Whoever listens on all addresses has the port of each.
+/// Whether only one of two listeners can have its address. A listener on all addresses has the port of each.
 fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
     let has_all =
         |all: SocketAddr, of: SocketAddr| all.ip().is_unspecified() && (all.is_ipv6() || of.is_ipv4());

@@ -1,5 +1,5 @@
 //! μlogger (Android): a form to `client/index.php`, which signs in, makes a track, then adds positions to it. Speeds are
-//! m/s. Whoever signs in is known by the token in the path; user and password are not looked at.
+//! m/s. A phone is known by the token in the path; user and password are not looked at.
 
 use waypost_actors::model::NewAttributes;
 use waypost_actors::tracking::Reported;

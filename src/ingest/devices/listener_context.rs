@@ -93,7 +93,7 @@ impl ListenerContext {
         }
     }
 
-    /// Keeps what a device says that is no tracker of the listener's organization, for whoever makes it one.
+    /// Keeps what a device says that is no tracker of the listener's organization, for a user to make it one.
     pub(super) fn keep_pending(&self, name: &str, items: &[Result<Item<'static>, BadItem>]) {
         let DeviceListener { protocol, organization, .. } = self.listener;
         let device = (name, protocol.as_str());
@@ -129,7 +129,7 @@ impl ListenerContext {
         if self.sessions.revocations() == looked_up_at {
             return Ok(Some((tracker, open)));
         }
-        // Whoever took the right away meanwhile found no session to end.
+        // A revocation meanwhile found no session to end.
         Ok(self.auth.device(organization, name).await?.map(|tracker| (tracker, open)))
     }
 }

@@ -41,7 +41,7 @@ impl Batch {
             }
             batch.requests.push(request);
         }
-        // Whoever sends what cannot be read is heard all the same, where the topic says who that is.
+        // A device that sends what cannot be read counts as heard all the same, where the topic says which one it is.
         let bad = batch.items.iter().zip(&batch.from).filter(|(item, _)| item.is_err()).map(|(_, at)| *at);
         let bad: Vec<usize> = bad.chain(batch.unreadable.iter().map(|(at, _)| *at)).collect();
         batch

@@ -53,7 +53,7 @@ pub(super) fn reader(broker: &MqttBroker) -> Result<(AsyncClient, EventLoop), Mq
     Ok(AsyncClient::new(options, REQUESTS))
 }
 
-/// How a client connects that publishes, with at most so many messages without an acknowledgement.
+/// How a client connects that publishes, with at most `most_under_way` messages without an acknowledgement.
 pub fn publisher(broker: &MqttBroker, most_under_way: u16) -> Result<MqttOptions, MqttError> {
     let mut options = options(broker, broker.publisher_id().unwrap_or_default())?;
     options

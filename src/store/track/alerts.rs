@@ -32,7 +32,7 @@ pub(super) async fn follow_connections(tx: &mut Tx, logged: &[Record]) -> Result
     }
     let open = open(tx, AlertRule::SilentWhileMoving).await?;
     let mut changed = silent_while_moving(logged, &open);
-    // Whoever saw the alert saw it without the vehicles that are new in it.
+    // A user who saw the alert saw it without the vehicles that are new in it.
     let grown: Vec<EventId> =
         changed.iter().filter(|alert| alert.revision > 1).map(|alert| alert.id).collect();
     unsee(tx, &grown).await?;

@@ -37,7 +37,7 @@ fn card_of(attributes: Option<&Attributes>) -> Option<String> {
 }
 
 /// What a fix of a batch says.
-struct Said {
+struct CardReading {
     at: Timestamp,
     key: String,
     /// It is newer than all that was stored.
@@ -45,28 +45,31 @@ struct Said {
 }
 
 /// What the fixes of one vehicle in a batch say, in the order in which they were applied.
-struct Told {
+struct VehicleReadings {
     organization: OrganizationId,
     judged_at: Timestamp,
-    said: Vec<Said>,
+    readings: Vec<CardReading>,
 }
 
 /// What the readers say in a batch, which asks the store nothing if no fix says anything.
-fn told(writes: &[VehicleWrite]) -> BTreeMap<VehicleId, Told> {
-    let mut told: BTreeMap<VehicleId, Told> = BTreeMap::new();
-    let said = |row: &PositionRow| {
+fn readings(writes: &[VehicleWrite]) -> BTreeMap<VehicleId, VehicleReadings> {
+    let mut by_vehicle: BTreeMap<VehicleId, VehicleReadings> = BTreeMap::new();
+    let reading = |row: &PositionRow| {
         // Nobody knows when it was, so it says nothing.
         let key = card_of(row.attributes.as_ref()).filter(|_| row.quarantine != Some(Quarantine::Future))?;
-        Some(Said { at: row.fix.recorded_at, key, is_fresh: row.freshness == Freshness::Fresh })
+        Some(CardReading { at: row.fix.recorded_at, key, is_fresh: row.freshness == Freshness::Fresh })
     };
     for write in writes {
-        for said in write.effects.rows.iter().filter_map(said) {
-            let new =
-                || Told { organization: write.organization_id, judged_at: write.judged_at, said: Vec::new() };
-            told.entry(write.vehicle_id).or_insert_with(new).said.push(said);
+        for reading in write.effects.rows.iter().filter_map(reading) {
+            let new = || VehicleReadings {
+                organization: write.organization_id,
+                judged_at: write.judged_at,
+                readings: Vec::new(),
+            };
+            by_vehicle.entry(write.vehicle_id).or_insert_with(new).readings.push(reading);
         }
     }
-    told
+    by_vehicle
 }
 
 /// A vehicle's fixes that have to be read again: from the first to the last late one.
@@ -80,22 +83,24 @@ struct Late {
 /// Notes what the readers say in a batch whose fixes are stored, and makes the assignments that follow from what came in order.
 /// Returns whether it left anything to be put right.
 pub(super) async fn note(tx: &mut Tx, writes: &[VehicleWrite]) -> Result<bool> {
-    let told = told(writes);
-    if told.is_empty() {
+    let by_vehicle = readings(writes);
+    if by_vehicle.is_empty() {
         return Ok(false);
     }
-    let asked: Vec<(VehicleId, Timestamp)> =
-        told.iter().flat_map(|(vehicle, told)| told.said.iter().map(|said| (*vehicle, said.at))).collect();
+    let asked: Vec<(VehicleId, Timestamp)> = by_vehicle
+        .iter()
+        .flat_map(|(vehicle, of)| of.readings.iter().map(|reading| (*vehicle, reading.at)))
+        .collect();
     let mut known = card_run::runs_at(tx, &asked).await?.into_iter();
     let (mut runs, mut late, mut begun) = (Vec::new(), Vec::new(), Vec::new());
-    for (vehicle, Told { organization, judged_at, said }) in told {
-        let known: Vec<String> = known.by_ref().take(said.len()).collect();
-        let new = runs_in_order(&said, &known);
+    for (vehicle, VehicleReadings { organization, judged_at, readings }) in by_vehicle {
+        let known: Vec<String> = known.by_ref().take(readings.len()).collect();
+        let new = runs_in_order(&readings, &known);
         if let Some((at, _)) = new.first() {
             begun.push((organization, vehicle, *at, judged_at));
         }
         runs.extend(new.into_iter().map(|run| (vehicle, run)));
-        late.extend(late_in(vehicle, &said, &known, judged_at));
+        late.extend(late_in(vehicle, &readings, &known, judged_at));
     }
     card_run::put(tx, &runs).await?;
     let mut leaves_changes = !late.is_empty();
@@ -110,13 +115,13 @@ pub(super) async fn note(tx: &mut Tx, writes: &[VehicleWrite]) -> Result<bool> {
 }
 
 /// The runs that begin with fixes that came in order. `known`: what was said at the instant of each before.
-fn runs_in_order(said: &[Said], known: &[String]) -> Vec<Run> {
+fn runs_in_order(readings: &[CardReading], known: &[String]) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
-    for (said, known) in said.iter().zip(known).filter(|(said, _)| said.is_fresh) {
+    for (reading, known) in readings.iter().zip(known).filter(|(reading, _)| reading.is_fresh) {
         // No run is newer than what was stored, so before the first of them all know the same.
         let present = runs.last().map_or(known, |(_, key)| key);
-        if said.key != *present {
-            runs.push((said.at, said.key.clone()));
+        if reading.key != *present {
+            runs.push((reading.at, reading.key.clone()));
         }
     }
     runs
@@ -124,13 +129,21 @@ fn runs_in_order(said: &[Said], known: &[String]) -> Vec<Run> {
 
 /// What has to be read again: fixes that came late and say something else than was known at their instants, or something of the
 /// time of this batch.
-fn late_in(vehicle: VehicleId, said: &[Said], known: &[String], noted_at: Timestamp) -> Option<Late> {
-    let first_fresh = said.iter().find(|said| said.is_fresh).map(|said| said.at);
-    let is_new = |said: &Said, known: &String| {
-        !said.is_fresh && (said.key != *known || first_fresh.is_some_and(|first| said.at >= first))
+fn late_in(
+    vehicle: VehicleId,
+    readings: &[CardReading],
+    known: &[String],
+    noted_at: Timestamp,
+) -> Option<Late> {
+    let first_fresh = readings.iter().find(|reading| reading.is_fresh).map(|reading| reading.at);
+    let is_new = |reading: &CardReading, known: &String| {
+        !reading.is_fresh && (reading.key != *known || first_fresh.is_some_and(|first| reading.at >= first))
     };
-    let mut late =
-        said.iter().zip(known).filter(|(said, known)| is_new(said, known)).map(|(said, _)| said.at);
+    let mut late = readings
+        .iter()
+        .zip(known)
+        .filter(|(reading, known)| is_new(reading, known))
+        .map(|(reading, _)| reading.at);
     let first = late.next()?;
     let (from, until) = late.fold((first, first), |(from, until), at| (from.min(at), until.max(at)));
     Some(Late { vehicle, from, until, noted_at })

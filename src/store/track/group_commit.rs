@@ -1,8 +1,8 @@
 //! Commits of several shards in one transaction: the database flushes its log once for all of them.
 //!
-//! Whoever comes first commits for all that wait by then; the others wait for their answers meanwhile. Between two commits there is
+//! The first batch's task commits for all that wait by then; the others wait for their answers meanwhile. Between two commits there is
 //! a pause in which batches gather, or each would have its own while none takes long; one that comes later is committed at once. A
-//! batch that cannot go with the others, or fails with them, is committed alone by whoever brought it.
+//! batch that cannot go with the others, or fails with them, is committed alone by its own task.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +76,7 @@ impl GroupCommit {
 
     /// Commits a shard's batch with those of others; `None` if it is to be committed alone.
     ///
-    /// Dropped before it is through, it leaves the doubt of any commit: whoever asks the store then waits for the shard's memory,
+    /// Dropped before it is through, it leaves the doubt of any commit: a task that asks the store then waits for the shard's memory,
     /// which is held while the batch is written, and nobody begins to write it any more.
     pub(super) async fn commit(&self, track: Arc<dyn GroupMember>, batch: &Batch) -> Option<Answer> {
         if batch.writes.iter().any(|write| write.effects.correction.is_some()) {
@@ -109,7 +109,7 @@ struct Member {
 }
 
 impl Member {
-    /// `None` if nobody waits for it any more, or it is to be committed alone: so that the others wait neither for whoever
+    /// `None` if nobody waits for it any more, or it is to be committed alone: so that the others wait neither for one who
     /// has the shard's memory, nor for its log to be read.
     fn of(batch: Waiting) -> Option<Self> {
         let memory = batch.track.memory().try_lock_owned();

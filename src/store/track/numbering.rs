@@ -22,7 +22,7 @@ impl Track {
     }
 }
 
-/// Takes so many numbers of the log, and returns the first of them.
+/// Takes `many` numbers of the log, and returns the first of them.
 pub(super) async fn take_numbers(tx: &mut Tx, many: usize) -> Result<i64> {
     let take = "update writer set next_sequence = next_sequence + $1 where name = $2 \
         returning next_sequence - $1";

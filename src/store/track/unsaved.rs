@@ -14,9 +14,9 @@ use waypost_actors::tracking::VehicleState;
 use crate::store::packed_chunk::ChunkFix;
 use crate::store::state_row::{Left, MarkChange, NewState};
 
-/// So many fixes the log may hold, whatever the number of vehicles: a start replays them within half a second or so.
+/// How many fixes the log may hold, whatever the number of vehicles: a start replays them within half a second or so.
 const LOG_FIXES: usize = 300_000;
-/// And so many for each vehicle, so that a row is not written for a few fixes however many vehicles there are.
+/// And how many for each vehicle, so that a row is not written for a few fixes however many vehicles there are.
 const LOG_FIXES_PER_VEHICLE: usize = 16;
 
 /// A state that is newer than its row.
@@ -87,7 +87,7 @@ impl Unsaved {
         left.map(|(_, behind)| behind.since).min()
     }
 
-    /// What to do in a commit of so many fixes that leaves this.
+    /// What to do in a commit of `fixes` that leaves this.
     pub(super) fn plan(&self, left: HashMap<VehicleId, Left>, fixes: usize) -> Plan {
         let vehicles = self.behind.len().max(1);
         let bound = LOG_FIXES.max(LOG_FIXES_PER_VEHICLE * vehicles);

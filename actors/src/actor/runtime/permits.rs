@@ -4,6 +4,7 @@
 //! refused. So the queues between are bounded by the permits, whatever a mailbox allows, and a fix
 //! that could not be queued for a commit never reaches a vehicle.
 
+use std::iter::Sum;
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -25,6 +26,24 @@ struct Shared {
     /// would let a vehicle judge by what it knew before the failure.
     generation: watch::Sender<Generation>,
     meters: Meters,
+}
+
+/// Fixes between their arrival and their commit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FixesInFlight {
+    /// How many there are.
+    pub count: u32,
+    /// How many there may be.
+    pub capacity: u32,
+}
+
+impl Sum for FixesInFlight {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, of| Self {
+            count: sum.count + of.count,
+            capacity: sum.capacity + of.capacity,
+        })
+    }
 }
 
 /// The time between two failed commits. Fixes accepted in one generation are not written in another.
@@ -172,10 +191,11 @@ impl Permits {
         });
     }
 
-    /// How many fixes hold room now, and how many may.
-    pub(crate) fn room(&self) -> (u32, u32) {
+    /// The fixes that hold room now.
+    pub(crate) fn in_flight(&self) -> FixesInFlight {
         let free = u32::try_from(self.shared.room.available_permits()).unwrap_or(u32::MAX);
-        (self.shared.total.saturating_sub(free), self.shared.total)
+        let capacity = self.shared.total;
+        FixesInFlight { count: capacity.saturating_sub(free), capacity }
     }
 
     pub(crate) fn storing(&self) -> Storing {

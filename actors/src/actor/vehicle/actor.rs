@@ -20,7 +20,7 @@ use crate::error::LiveError;
 use crate::meters::{Invariant, LiveActorGuard, Meters};
 use crate::model::{Fix, OrganizationId, Timestamp, VehicleId};
 use crate::ports::{Counts, Slice, StoreError, VehicleWrite};
-use crate::tracking::{self, Context as Judgement, Effects, Fold, Meanwhile, VehicleState};
+use crate::tracking::{self, Context as Judgement, Effects, Meanwhile, StayCheck, VehicleState};
 
 /// A correction is given up for now if more fixes than this are applied while it waits for its slice.
 const MAX_MEANWHILE: usize = 20_000;
@@ -31,7 +31,7 @@ pub(crate) struct VehicleActor {
     /// The state once everything it handed over is committed.
     pub(super) state: Arc<VehicleState>,
     pub(super) last_used: Instant,
-    /// Nothing was asked of it yet: whoever had it started is about to.
+    /// Nothing was asked of it yet: the caller that had it started is about to.
     pub(super) is_new: bool,
     /// Taken out of use: takes no fixes any more.
     pub(super) retired: bool,
@@ -53,14 +53,14 @@ pub(crate) struct VehicleActor {
 }
 
 /// What a vehicle has to do before it handles a request.
-enum Begun {
+enum Preparation {
     /// Nothing helps: a commit has failed since the request was accepted.
     TooLate,
     /// Take over the committed state: a commit failed since the last request, or the store refused one of its
     /// writes.
-    Anew,
+    Reseed,
     /// Nothing.
-    Here,
+    Nothing,
 }
 
 /// The result of one step of the engine.
@@ -135,15 +135,15 @@ impl VehicleActor {
         let guard = self.parts.poison.guard(fixes);
         let step = self.step(|state, judgement, effects, meters| {
             effects.rows.reserve_exact(fixes.len());
-            let mut fold = Fold::of(state);
+            let mut check = StayCheck::of(state);
             for (index, fix) in fixes.iter().enumerate() {
                 guard.at(index);
                 let carried = part.attributes(self.id(), fix);
                 tracking::apply_with(state, *fix, carried, judgement, effects);
-                hold(fold.agrees(&effects.records, state), meters);
+                hold(check.agrees(&effects.records, state), meters);
             }
             tracking::catch_up(state, judgement, effects);
-            hold(fold.agrees(&effects.records, state), meters);
+            hold(check.agrees(&effects.records, state), meters);
         });
         drop(guard);
         self.hand_over(step, part);
@@ -281,23 +281,23 @@ impl VehicleActor {
         apply: impl FnOnce(&mut Self, VehicleReport) + 'static,
     ) {
         match self.begin(&part) {
-            Begun::TooLate => part.resolve(Err(LiveError::Unavailable)),
-            Begun::Anew => self.seed(false, ctx, move |actor| apply(actor, part)),
-            Begun::Here => apply(self, part),
+            Preparation::TooLate => part.resolve(Err(LiveError::Unavailable)),
+            Preparation::Reseed => self.seed(false, ctx, move |actor| apply(actor, part)),
+            Preparation::Nothing => apply(self, part),
         }
     }
 
     /// Compares the request's write generation with the vehicle's.
-    fn begin(&mut self, part: &VehicleReport) -> Begun {
+    fn begin(&mut self, part: &VehicleReport) -> Preparation {
         (self.last_used, self.is_new) = (Instant::now(), false);
         let generation = part.ticket().generation;
         if generation < self.parts.generation {
-            Begun::TooLate
+            Preparation::TooLate
         } else if generation > self.parts.generation || !self.chain.is_valid() {
             self.parts.generation = generation;
-            Begun::Anew
+            Preparation::Reseed
         } else {
-            Begun::Here
+            Preparation::Nothing
         }
     }
 }
@@ -351,9 +351,9 @@ impl Handler<Settle> for VehicleActor {
         let Settle { span, retire, part } = settle;
         self.in_generation(part, ctx, move |actor, part| {
             let step = actor.step(|state, judgement, effects, meters| {
-                let mut fold = Fold::of(state);
+                let mut check = StayCheck::of(state);
                 tracking::settle_change(state, span, judgement, effects);
-                hold(fold.agrees(&effects.records, state), meters);
+                hold(check.agrees(&effects.records, state), meters);
             });
             actor.hand_over(step, part);
             // From here on, a connection that still has the address cannot begin a new stay.
@@ -367,10 +367,10 @@ impl Handler<Correct> for VehicleActor {
 
     fn handle(&mut self, Correct { part }: Correct, ctx: &mut Context<Self>) {
         match self.begin(&part) {
-            Begun::TooLate => part.resolve(Err(LiveError::Unavailable)),
+            Preparation::TooLate => part.resolve(Err(LiveError::Unavailable)),
             // The first request of a new generation takes over the state; the coordinator sends this one again.
-            Begun::Anew => self.seed(false, ctx, |_| part.resolve(Err(LiveError::Unavailable))),
-            Begun::Here => self.begin_correction(part, ctx),
+            Preparation::Reseed => self.seed(false, ctx, |_| part.resolve(Err(LiveError::Unavailable))),
+            Preparation::Nothing => self.begin_correction(part, ctx),
         }
     }
 }

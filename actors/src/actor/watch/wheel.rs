@@ -8,7 +8,7 @@ const SLOTS: i64 = 4_096;
 /// A tick, microseconds.
 const TICK: i64 = 1_000_000;
 
-/// The wheel. A key that is due farther ahead than a turn comes out at the end of the turn: whoever takes it looks
+/// The wheel. A key that is due farther ahead than a turn comes out at the end of the turn: its taker looks
 /// whether it is its time, and puts it in again.
 #[derive(Debug)]
 pub(crate) struct TimerWheel<K> {

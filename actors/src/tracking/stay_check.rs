@@ -8,13 +8,13 @@ use crate::model::{EventKind, VisitId};
 
 /// The stays that a vehicle's records leave open, folded record by record.
 #[derive(Clone, Debug)]
-pub struct Fold {
+pub struct StayCheck {
     /// Takes no allocation for a few, which is usual.
     open: SmallVec<[VisitId; 4]>,
     folded: usize,
 }
 
-impl Fold {
+impl StayCheck {
     /// Starts from a state that is believed.
     #[must_use]
     pub fn of(state: &VehicleState) -> Self {
@@ -64,9 +64,9 @@ mod tests {
 
     #[test]
     fn a_stay_without_a_record_is_found() {
-        assert!(Fold::of(&inside(&[1, 2])).agrees(&[], &inside(&[2, 1])));
+        assert!(StayCheck::of(&inside(&[1, 2])).agrees(&[], &inside(&[2, 1])));
         for other in [&[1][..], &[1, 3], &[1, 2, 3], &[]] {
-            assert!(!Fold::of(&inside(&[1, 2])).agrees(&[], &inside(other)), "{other:?}");
+            assert!(!StayCheck::of(&inside(&[1, 2])).agrees(&[], &inside(other)), "{other:?}");
         }
     }
 }
