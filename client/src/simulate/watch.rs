@@ -26,8 +26,8 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// The name of the one subscription.
 const SUBSCRIPTION: &str = "simulate";
-/// Types of events of a vehicle by itself.
-const UNLISTED: [&str; 6] = ["online", "stale", "offline", "trip", "stop", "alert"];
+/// The types of events that the list of geofence events has.
+const LISTED: [&str; 3] = ["entry", "exit", "dwell"];
 
 /// What the feed says, as far as it matters here. `subscribed` and `event` carry a cursor, a heartbeat
 /// one per subscription.
@@ -276,8 +276,7 @@ fn take(text: &str, seen: &mut Seen) -> Result<(), End> {
         }
         _ => {}
     }
-    // What tells of a connection, a trip or a stop is in no list of geofence events.
-    let is_listed = |event: &FeedEvent| !UNLISTED.contains(&event.kind.as_str());
+    let is_listed = |event: &FeedEvent| LISTED.contains(&event.kind.as_str());
     if let Some(event) = message.event.filter(is_listed) {
         *seen.events.entry((event.id, event.revision)).or_default() += 1;
         seen.last_event = Some(Instant::now());
