@@ -99,8 +99,7 @@ fn select_seconds(location: Location) -> Result<f64> {
     actix_rt::System::new().block_on(async {
         let db = open_and_migrate(&StoreOptions::new(location)).await?;
         let begun = Instant::now();
-        let states: Vec<(String,)> =
-            db.read().sql("select cast(state as text) from vehicle_state").all().await?;
+        let states: Vec<(Vec<u8>,)> = db.read().sql("select state from vehicle_state").all().await?;
         let fences: Vec<(String,)> =
             db.read().sql("select cast(shape as text) from geofence_version").all().await?;
         let seconds = begun.elapsed().as_secs_f64();
