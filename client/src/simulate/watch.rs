@@ -293,7 +293,7 @@ mod tests {
 
     fn event(n: u128, revision: i64, cursor: &str) -> String {
         let id = Uuid::from_u128(n);
-        json!({"type": "event", "id": "simulate", "cursor": cursor, "event": {"id": id, "revision": revision}}).to_string()
+        json!({"type": "event", "id": "simulate", "cursor": cursor, "event": {"id": id, "type": "entry", "revision": revision}}).to_string()
     }
 
     #[test]
