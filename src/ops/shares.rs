@@ -34,7 +34,7 @@ pub struct ShareWithToken {
     /// The link.
     #[serde(flatten)]
     pub share: Share,
-    /// The credential, shown this once: anyone who has it sees the vehicles at `/s/{token}`.
+    /// The credential, shown this once: whoever has it sees the vehicles at `/s/{token}`.
     pub token: String,
     /// The address to hand on; absent where the setting `publicUrl` does not say how people reach the server.
     #[schema(format = "uri")]
