@@ -34,7 +34,7 @@ const SAID_WITHIN: Duration = Duration::from_secs(10);
 /// Bytes that it may have.
 const MOST_BYTES: usize = 4 * 1024;
 
-/// A close frame for a client that has said nothing yet when this server stops: 1012, service restart.
+/// A close frame for a client that has no owner yet when this server stops: 1012, service restart.
 const RESTARTING: [u8; 4] = [0x88, 2, 0x03, 0xf4];
 /// A close frame for a client that may come back: 1013, try again later.
 const LATER: [u8; 4] = [0x88, 2, 0x03, 0xf5];
@@ -77,33 +77,28 @@ async fn serve(
     mut head: RequestHead,
     owner: impl Fn(Whose) -> Option<SocketAddr>,
 ) {
-    // Whatever else it says, or says nothing, is for a node to refuse, with what came so far.
-    let said = async { timeout(SAID_WITHIN, first_text(&mut client, &mut read)).await.ok().flatten() };
-    let Some(said) = relay.stopping.run_until_cancelled(said).await else {
-        return part(client, &RESTARTING).await;
+    let opening = async {
+        // Whatever else it says, or says nothing, is for a node to refuse, with what came so far.
+        let said = timeout(SAID_WITHIN, first_text(&mut client, &mut read)).await.ok().flatten();
+        let ticket = said.and_then(|text| ticket_in(&text));
+        let whose =
+            ticket.and_then(|ticket| ticket_organization(&ticket)).map_or(Whose::Nobody, Whose::Organization);
+        from_node::tell_shard(&mut head.headers, whose.shard());
+        match owner(whose) {
+            Some(to) => relay.open(head, to).await,
+            None => Err(Failed::Owner(ErrorKind::NotConnected.into())),
+        }
     };
-    let ticket = said.and_then(|text| ticket_in(&text));
-    let whose =
-        ticket.and_then(|ticket| ticket_organization(&ticket)).map_or(Whose::Nobody, Whose::Organization);
-    from_node::tell_shard(&mut head.headers, whose.shard());
-    let asked = match owner(whose) {
-        Some(to) => relay.open(head, to).await,
-        None => Err(Failed::Owner(ErrorKind::NotConnected.into())),
-    };
-    let goodbye = match asked {
-        Ok((asked, head)) if head.status == StatusCode::SWITCHING_PROTOCOLS => {
+    let goodbye = match relay.stopping.run_until_cancelled(opening).await {
+        None => RESTARTING,
+        Some(Ok((asked, head))) if head.status == StatusCode::SWITCHING_PROTOCOLS => {
             let owner = asked.into_parts();
             return join((client, read), (owner.io, owner.read_buf), relay.stopping.clone()).await;
         }
-        Ok((_, head)) if head.status.is_client_error() => REFUSED,
-        _ => LATER,
+        Some(Ok((_, head))) if head.status.is_client_error() => REFUSED,
+        Some(_) => LATER,
     };
-    part(client, &goodbye).await;
-}
-
-/// Says why, and ends the connection.
-async fn part(mut client: TcpStream, goodbye: &[u8]) {
-    client.write_all(goodbye).await.ok();
+    client.write_all(&goodbye).await.ok();
     client.shutdown().await.ok();
 }
 
