@@ -5,6 +5,7 @@ import type { StoredPosition } from "../api/schema";
 import { bearing } from "../map/mercator";
 import type { Drawn } from "../map/vehicle_layer";
 import { scope } from "./fleet";
+import { SILENCE_MS } from "./vehicles";
 
 /** Rows by time. Unknown numbers are NaN. */
 export interface Track extends Drawn {
@@ -42,7 +43,6 @@ export async function loadTrack(id: string, from: number, to: number, tell: (fix
 
 /** As the server judges who says no speed (docs/tracking.md, "Motion"): from the newest fix so much older, unless it is too old. */
 const WAYMARK_MS = 30_000;
-const SILENCE_MS = 600_000;
 /** A parked receiver wanders so far. */
 const NOISE_METERS = 20;
 

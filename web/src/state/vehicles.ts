@@ -10,9 +10,10 @@ const WANDER_METERS = 15;
 /** Below this a vehicle stands, also where its newest fix ends a way (docs/tracking.md, "Motion"). */
 export const LEAST_MOVING_KMH = 3;
 const MOVING = MOTIONS.indexOf("moving");
-/** A way of fewer seconds is too short to tell a speed by; after a longer one nobody knows where it was meanwhile. */
+/** After a longer silence nobody knows where a vehicle was meanwhile; a shorter one is not worth a word: the server's own bound. */
+export const SILENCE_MS = 600_000;
+/** A shorter way is too short to tell a speed by. */
 const LEAST_WAY_MS = 10_000;
-const MOST_WAY_MS = 600_000;
 
 /**
  * Vehicles that have reported, in rows 0 to `count` - 1. A vehicle's row may change when another one is removed: whoever
@@ -109,7 +110,7 @@ export class VehicleTable {
     // told once more
     if (tookMs === 0) return this.speedsKmh[row] ?? NaN;
     const { meters } = bearing(this.longitudes[row] ?? NaN, this.latitudes[row] ?? NaN, longitude, latitude);
-    const isTold = tookMs >= LEAST_WAY_MS && tookMs <= MOST_WAY_MS && meters > WANDER_METERS;
+    const isTold = tookMs >= LEAST_WAY_MS && tookMs <= SILENCE_MS && meters > WANDER_METERS;
     const kmh = isTold ? (meters / tookMs) * 3600 : NaN;
     return kmh >= LEAST_MOVING_KMH ? kmh : NaN;
   }

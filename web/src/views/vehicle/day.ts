@@ -5,6 +5,7 @@ import type { OverspeedEvent, TripEvent, Visit } from "../../api/schema";
 import { isOverspeed } from "../../api/types";
 import { fullName, startOfDay } from "../../format";
 import { scope } from "../../state/fleet";
+import { SILENCE_MS } from "../../state/vehicles";
 
 /** What is known of a day. Times are milliseconds since 1970. */
 export interface Day {
@@ -30,8 +31,6 @@ export interface Part {
   readonly record: TripEvent | null;
 }
 
-/** Shorter times between two records are no silence worth a word: the server's own bound. */
-const SILENCE_MS = 600_000;
 const MOST = 200;
 
 /** Loads a day, `2026-11-20`, of the zone in force. */
