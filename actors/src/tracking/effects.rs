@@ -204,6 +204,12 @@ impl Effects {
         rechecked.map(|row| Mark::of_fix(row.fix.recorded_at)).chain(self.late).reduce(Mark::merge)
     }
 
+    /// Whether stays may have become open or ended: a step leaves a record of each that did.
+    #[must_use]
+    pub fn may_have_crossed(&self) -> bool {
+        !self.records.is_empty() || self.correction.is_some()
+    }
+
     /// Whether there is nothing to commit.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -206,6 +206,27 @@ async fn who_left_and_came_back_within_one_commit_is_told_by_the_new_visit() {
 }
 
 #[actix_rt::test]
+async fn an_entry_is_told_if_another_report_of_its_commit_follows_it() {
+    let world = two_fleets(quick()).await;
+    let mut reporter = world.live.reporter();
+    let mut watch = world.live.watch(Audience::Everyone).await.unwrap();
+    world.store.hold();
+    let first = within(reporter.report(vehicle(2), vec![fix(0.0, OUTSIDE)])).await.unwrap();
+    eventually("the commit before began", || world.store.commits() == 1).await;
+    let entry = within(reporter.report(vehicle(1), vec![fix(0.0, INSIDE)])).await.unwrap();
+    let further = within(reporter.report(vehicle(1), vec![fix(1.0, INSIDE)])).await.unwrap();
+    world.store.release();
+    for pending in [first, entry, further] {
+        within(pending.committed()).await.unwrap();
+    }
+    assert_eq!(world.store.commits(), 2, "both reports are in one commit");
+    let update = watch.updates.try_recv().unwrap();
+    let entered = update.vehicles[0].entered[0];
+    assert_eq!(world.live.inside(entered.geofence_id).await.unwrap()[0].held, entered);
+    world.end().await;
+}
+
+#[actix_rt::test]
 async fn a_new_vehicle_is_shown_to_its_own() {
     let world = two_fleets(quick()).await;
     let mut own = world.live.watch(Audience::Organization(org(1))).await.unwrap();

@@ -15,7 +15,7 @@ use crate::model::{Change, GeofenceId, OrganizationId, Timestamp, VehicleId};
 use crate::ports::{Reread, VehicleSeed};
 use crate::tracking::{Record, VehicleState};
 use crate::view::VehicleNow;
-use crate::watch::{CommittedRecord, VehicleUpdate, crossed};
+use crate::watch::{CommittedRecord, Crossed, VehicleUpdate, crossed};
 
 pub(super) struct Known {
     pub(super) organization_id: OrganizationId,
@@ -69,6 +69,7 @@ impl Occupancy {
                 organization_id: seed.vehicle.organization_id,
                 state: Arc::new(std::mem::take(&mut seed.state)),
                 dirty_from: seed.dirty_from,
+                may_have_crossed: true,
             };
             occupancy.add(new, connectivity_of(seed.vehicle.id));
         }
@@ -77,7 +78,7 @@ impl Occupancy {
 
     /// Adds a vehicle that was not known; returns the change.
     fn add(&mut self, new: CommittedVehicle, connectivity: Arc<Connectivity>) -> VehicleUpdate {
-        let CommittedVehicle { vehicle_id, organization_id, state, dirty_from } = new;
+        let CommittedVehicle { vehicle_id, organization_id, state, dirty_from, .. } = new;
         let crossed = crossed(&VehicleState::default(), &state);
         let known = Known { organization_id, state, dirty_from, connectivity };
         let now = known.now();
@@ -88,17 +89,17 @@ impl Occupancy {
 
     /// Replaces the state of a known vehicle and returns the change; an unknown vehicle is not added.
     fn renew(&mut self, newest: CommittedVehicle, follows: bool) -> Option<Renewed> {
-        let CommittedVehicle { vehicle_id, organization_id, state, dirty_from } = newest;
+        let CommittedVehicle { vehicle_id, organization_id, state, dirty_from, may_have_crossed } = newest;
         let known = self.vehicles.get_mut(&vehicle_id)?;
-        let settled_before = known.state.settled_through(known.dirty_from);
+        let dirty_before = std::mem::replace(&mut known.dirty_from, dirty_from);
         let before = std::mem::replace(&mut known.state, Arc::clone(&state));
-        (known.organization_id, known.dirty_from) = (organization_id, dirty_from);
-        let crossed = crossed(&before, &state);
+        known.organization_id = organization_id;
+        let crossed = if may_have_crossed { crossed(&before, &state) } else { Crossed::default() };
         let is_of_interest = follows || !(crossed.0.is_empty() && crossed.1.is_empty());
         let update =
             is_of_interest.then(|| VehicleUpdate::new(vehicle_id, organization_id, crossed, known.now()));
         let update = update.map(|update| self.crossed(update));
-        Some(Renewed { vehicle_id, state, dirty_from, before, settled_before, update })
+        Some(Renewed { vehicle_id, state, dirty_from, before, dirty_before, update })
     }
 
     /// Updates which vehicles are inside which fences.
@@ -138,13 +139,17 @@ impl Occupancy {
         let mut newest: Vec<_> = turned_now.chain(states).collect();
         newest.reverse();
         newest.sort_by_key(|newest| newest.vehicle_id);
-        newest.dedup_by_key(|newest| newest.vehicle_id);
+        newest.dedup_by(|earlier, newest| {
+            let is_same = earlier.vehicle_id == newest.vehicle_id;
+            newest.may_have_crossed |= is_same && earlier.may_have_crossed;
+            is_same
+        });
         let follows = self.watchers.follow_states();
         let renewed: Vec<_> = newest.into_iter().filter_map(|newest| self.renew(newest, follows)).collect();
         self.next_sequence = next_sequence;
         let mut hub_state = self.hub.lock();
         let order = hub_state.next_order();
-        let news = |Renewed { vehicle_id, state, dirty_from, before, settled_before, update }: Renewed| {
+        let news = |Renewed { vehicle_id, state, dirty_from, before, dirty_before, update }: Renewed| {
             hub_state.mark(vehicle_id, dirty_from);
             let told = hub_state.commit(vehicle_id, &state);
             let mut update = update?;
@@ -152,7 +157,10 @@ impl Occupancy {
             let all = all || turned.contains(&vehicle_id);
             match told {
                 Uncommitted::Nothing => {
-                    if !all && !update.crossed() && update.looks_like(&before, settled_before) {
+                    if !all
+                        && !update.crossed()
+                        && update.looks_like(&before, before.settled_through(dirty_before))
+                    {
                         return None;
                     }
                 }
@@ -193,7 +201,14 @@ impl Occupancy {
     fn stored(&self, vehicle: VehicleId) -> Option<CommittedVehicle> {
         let Known { organization_id, state, dirty_from, .. } = self.vehicles.get(&vehicle)?;
         let (organization_id, dirty_from) = (*organization_id, *dirty_from);
-        Some(CommittedVehicle { vehicle_id: vehicle, organization_id, state: Arc::clone(state), dirty_from })
+        let state = Arc::clone(state);
+        Some(CommittedVehicle {
+            vehicle_id: vehicle,
+            organization_id,
+            state,
+            dirty_from,
+            may_have_crossed: true,
+        })
     }
 
     /// Sends watchers the vehicle's stored state.
@@ -222,9 +237,9 @@ struct Renewed {
     vehicle_id: VehicleId,
     state: Arc<VehicleState>,
     dirty_from: Option<Timestamp>,
-    /// Its state before, and up to where that stood.
+    /// Its state before, and where its dirty mark began then.
     before: Arc<VehicleState>,
-    settled_before: Option<Timestamp>,
+    dirty_before: Option<Timestamp>,
     /// `None` if nobody follows states, and it neither entered nor left a fence.
     update: Option<VehicleUpdate>,
 }
@@ -236,6 +251,8 @@ pub(crate) struct CommittedVehicle {
     pub(crate) state: Arc<VehicleState>,
     /// Where its dirty mark begins.
     pub(crate) dirty_from: Option<Timestamp>,
+    /// Whether it may have entered or left a fence since the last commit.
+    pub(crate) may_have_crossed: bool,
 }
 
 /// A commit. From the writer, which waits for the answer before it acknowledges.
@@ -273,6 +290,7 @@ impl Handler<Replace> for Occupancy {
                 organization_id: self.vehicles.get(&vehicle_id)?.organization_id,
                 state: Arc::new(state),
                 dirty_from: dirty.get(&vehicle_id).copied(),
+                may_have_crossed: true,
             })
         });
         let states: Vec<_> = untouched.chain(stored).collect();
@@ -314,7 +332,8 @@ impl Handler<Introduce> for Occupancy {
         if !self.vehicles.contains_key(&new.vehicle_id) {
             let Introduce { vehicle_id, organization_id } = new;
             let (state, dirty_from) = (Arc::default(), None);
-            let new = CommittedVehicle { vehicle_id, organization_id, state, dirty_from };
+            let may_have_crossed = false;
+            let new = CommittedVehicle { vehicle_id, organization_id, state, dirty_from, may_have_crossed };
             let mut update = self.add(new, Arc::default());
             let mut hub_state = self.hub.lock();
             update.order = hub_state.next_order();

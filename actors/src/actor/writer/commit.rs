@@ -209,6 +209,7 @@ async fn tell(
     let vehicle = |(write, committed): (VehicleWrite, &Committed)| CommittedVehicle {
         vehicle_id: write.vehicle_id,
         organization_id: write.organization_id,
+        may_have_crossed: write.effects.may_have_crossed(),
         state: write.state,
         dirty_from: committed.dirty_from,
     };
