@@ -113,6 +113,7 @@ impl Waypost {
         arguments.push(format!("--idle-vehicles={}", options.idle_vehicles));
         arguments.push(format!("--history-days={}", options.history.history_days));
         arguments.push(format!("--fixes-a-day={}", options.history.fixes_a_day));
+        arguments.push(format!("--every-days={}", options.history.every_days));
         arguments
             .extend(options.devices_of.iter().map(|organization| format!("--devices-of={organization}")));
         if let Some(directory) = &options.data_dir {
