@@ -23,7 +23,7 @@ use mimalloc::MiMalloc;
 
 use floor::{FanOutOptions, FloorOptions};
 use systems::server::ServerOptions;
-use workloads::{contests, edits, fan_out, growth, idle, inputs, latency, restart, soak};
+use workloads::{contests, edits, fan_out, growth, idle, inputs, latency, restart, soak, storage};
 
 /// The server's, which `server` runs.
 #[global_allocator]
@@ -63,6 +63,8 @@ enum Command {
     W10(soak::Options),
     /// Lists, acknowledgements and a start with a year of history.
     W11(growth::Options),
+    /// Bytes stored and logged, and CPU, of a fix, an event and a stay; a start; a vehicle's past.
+    W12(storage::Options),
     /// Teltonika devices and phones over HTTP, beside our own socket and beside each other.
     Inputs(inputs::Options),
     /// A server under test; for this program itself.
@@ -95,6 +97,7 @@ pub fn run() -> ExitCode {
         Command::W9(options) => edits::w9(&options),
         Command::W10(options) => soak::w10(&options),
         Command::W11(options) => growth::w11(&options),
+        Command::W12(options) => storage::w12(&options),
         Command::Inputs(options) => inputs::inputs(&options),
         Command::Server(options) => actix_rt::System::new().block_on(systems::server::serve(options)),
         Command::Floor(options) => floor::floor(options),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use waypost_client::{CpuMeter, Quantiles, resident_bytes};
 
-use crate::load::{Log, Slice, send};
+use crate::load::{Log, Slice, send, send_in_turn};
 use crate::systems::{Processes, Session};
 use crate::world::Transition;
 
@@ -70,6 +70,15 @@ impl Meters {
     }
 }
 
+/// When frames are sent.
+#[derive(Clone, Copy, Debug)]
+enum Pace {
+    /// At so many fixes a second, whatever comes back.
+    PerSecond(f64),
+    /// As soon as no more than so many frames wait for their acknowledgement: latencies say nothing.
+    InTurn(usize),
+}
+
 /// Sends a slice and waits for all that comes back. The first part of it warms up and is not counted.
 pub(crate) fn run(
     session: &mut Session,
@@ -77,17 +86,34 @@ pub(crate) fn run(
     per_second: f64,
     warm_share: f64,
 ) -> Result<Measured> {
+    run_at(session, slice, Pace::PerSecond(per_second), warm_share)
+}
+
+/// Sends a slice with so many frames under way, and waits for all that comes back. All of it is counted.
+pub(crate) fn run_in_turn(session: &mut Session, slice: &Arc<Slice>, under_way: usize) -> Result<Measured> {
+    run_at(session, slice, Pace::InTurn(under_way), 0.0)
+}
+
+fn run_at(session: &mut Session, slice: &Arc<Slice>, pace: Pace, warm_share: f64) -> Result<Measured> {
+    let per_second = if let Pace::PerSecond(rate) = pace { rate } else { f64::INFINITY };
     let plan = session.plan(slice, per_second)?;
     let log = session.log().clone();
     let begun = Instant::now() + LEAD;
     log.lock().begin_at(begun);
-    let mut meters = None;
     let warm_frames = (plan.frames.len() as f64 * warm_share) as usize;
     let warm_fixes: u64 = plan.frames[..warm_frames].iter().map(|frame| u64::from(frame.fixes)).sum();
     let processes = session.processes.clone();
-    let mut lateness = send(&plan, session.sockets(), begun, warm_frames, || {
-        meters = Some(Meters::new(&processes));
-    })?;
+    let mut meters = None;
+    let mut lateness = match pace {
+        Pace::PerSecond(_) => send(&plan, session.sockets(), begun, warm_frames, || {
+            meters = Some(Meters::new(&processes));
+        })?,
+        Pace::InTurn(under_way) => {
+            meters = Some(Meters::new(&processes));
+            send_in_turn(&plan, session.sockets(), &log, under_way)?;
+            Vec::new()
+        }
+    };
     let is_pushed = session.fetch_transitions.is_none();
     let (fixes, transitions) = (slice.fixes.len() as u64, slice.expected.len());
     wait_until_done(session, |log| {

@@ -11,4 +11,4 @@ mod sender;
 pub(crate) use ears::{Awaited, Ear, Ears, Expecting};
 pub(crate) use log::{Log, SharedLog};
 pub(crate) use plan::{Plan, Slice};
-pub(crate) use sender::send;
+pub(crate) use sender::{send, send_in_turn};

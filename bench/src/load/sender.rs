@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use rustix::thread::set_current_timer_slack;
 
-use super::Plan;
+use super::{Plan, SharedLog};
 
 /// After the last frame is due, everything must be taken within this time.
 const TAKEN_WITHIN: Duration = Duration::from_secs(120);
@@ -54,6 +54,34 @@ pub(crate) fn send(
         blocked.retry(plan, sockets)?;
     }
     Ok(lateness)
+}
+
+/// Sends the plan without a clock: each frame once all but `under_way` of those before it are acknowledged.
+pub(crate) fn send_in_turn(
+    plan: &Plan,
+    sockets: &[TcpStream],
+    log: &SharedLog,
+    under_way: usize,
+) -> Result<()> {
+    let mut blocked = Blocked::new(sockets.len());
+    let mut sent = vec![0];
+    for (number, frame) in plan.frames.iter().enumerate() {
+        let awaited = sent[(number + 1).saturating_sub(under_way)];
+        let begun = Instant::now();
+        while log.lock().acknowledged < awaited {
+            if !log.lock().failures.is_empty() {
+                return Ok(()); // whoever reads the log says why
+            }
+            if begun.elapsed() > TAKEN_WITHIN {
+                bail!("{awaited} fixes are not acknowledged");
+            }
+            std::thread::sleep(AGAIN_AFTER);
+            blocked.retry(plan, sockets)?;
+        }
+        blocked.write(plan, sockets, frame.connection as usize, number)?;
+        sent.push(sent[number] + u64::from(frame.fixes));
+    }
+    Ok(())
 }
 
 /// While it exists, the kernel wakes this thread at the requested time; without it, up to 50 µs later, which is as

@@ -14,6 +14,9 @@ pub(crate) struct Ready {
     /// Where Teltonika devices connect; empty if nowhere.
     #[serde(default)]
     pub(crate) devices: String,
+    /// Where its metrics are; empty if nowhere.
+    #[serde(default)]
+    pub(crate) metrics: String,
     /// A platform operator's access token.
     pub(crate) operator: String,
     /// The access token of a system user that reports for all trackers.

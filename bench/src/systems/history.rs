@@ -44,6 +44,9 @@ pub(crate) struct History {
     /// Fixes of each vehicle on each of them
     #[arg(long, default_value_t = 75)]
     pub(crate) fixes_a_day: u32,
+    /// Days from one on which they drove to the next
+    #[arg(long, default_value_t = 1)]
+    pub(crate) every_days: u32,
 }
 
 /// The machine's clock, set back.
@@ -93,10 +96,11 @@ impl History {
         let fences = make_fences(world);
         ensure!(fences.len() as u32 > DEPOTS + 1, "a history needs more than {} fences", DEPOTS + 1);
         let mut reports = Reports { reporter: context.live.reporter(), under_way: VecDeque::new() };
-        for day in 0..self.history_days {
+        let every = self.every();
+        for day in (0..self.history_days).step_by(every as usize) {
             let midnight = first_day(self).plus_seconds(f64::from(day) * DAY_SECONDS);
             clock.set(midnight.plus_seconds(8.0 * 3600.0));
-            if context.db.engine() == Engine::Postgres && day % 7 == 0 {
+            if context.db.engine() == Engine::Postgres && day % 7 < every {
                 make_partitions(&context.db, context.clock.now()).await?;
             }
             for number in 0..self.fixes_a_day {
@@ -114,7 +118,7 @@ impl History {
             reports.all_committed().await?;
             // Once an hour otherwise.
             context.track.save_states().await?;
-            if day % 10 == 9 {
+            if day % 10 < every {
                 eprintln!("{} of {} days are written", day + 1, self.history_days);
             }
         }
@@ -122,7 +126,11 @@ impl History {
         self.audit(context, ready).await
     }
 
-    /// As many edits a day as the fleet has vehicles, written as rows: they are no more than that.
+    fn every(&self) -> u32 {
+        self.every_days.max(1)
+    }
+
+    /// As many edits as the fleet has vehicles for each day on which they drove, written as rows: they are no more than that.
     async fn audit(&self, context: &Context, ready: &Ready) -> Result<()> {
         let is_postgres = context.db.engine() == Engine::Postgres;
         let known = |id: &str| match is_postgres {
@@ -130,7 +138,7 @@ impl History {
             false => format!("unhex('{}')", id.replace('-', "")),
         };
         let day = first_day(self).as_millis();
-        let step = 86_400_000 / i64::try_from(ready.vehicles.len())?.max(1);
+        let step = 86_400_000 * i64::from(self.every()) / i64::try_from(ready.vehicles.len())?.max(1);
         // Ids that sort by time, as the product's (RFC 9562, version 7).
         let hex = |text: &str, digits| match is_postgres {
             true => format!("lpad(to_hex({text}), {digits}, '0')"),
@@ -142,7 +150,8 @@ impl History {
             true => (format!("cast({id} as uuid)"), format!("to_timestamp({millis} / 1000.0)")),
             false => (format!("unhex({id})"), format!("{millis} * 1000")),
         };
-        let rows = i64::from(self.history_days) * i64::try_from(ready.vehicles.len())?;
+        let days = self.history_days.div_ceil(self.every());
+        let rows = i64::from(days) * i64::try_from(ready.vehicles.len())?;
         let text = format!(
             "with recursive n(i) as (select cast(1 as bigint) union all select i + 1 from n where i < {rows}) \
              insert into audit (id, organization_id, actor_id, actor_role, action, resource, resource_id, occurred_at) \

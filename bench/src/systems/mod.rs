@@ -21,7 +21,7 @@ pub(crate) use history::History;
 #[cfg(test)]
 pub(crate) use items::encoder;
 pub(crate) use items::frame_text;
-pub(crate) use prepare::{EMAIL as OPERATOR_EMAIL, PASSWORD as OPERATOR_PASSWORD};
+pub(crate) use prepare::{EMAIL as OPERATOR_EMAIL, PASSWORD as OPERATOR_PASSWORD, keep_ready, kept_ready};
 pub(crate) use session::{Processes, Session};
 pub(crate) use tile38::open_tile38;
 pub(crate) use traccar::open_traccar;

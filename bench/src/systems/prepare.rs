@@ -37,12 +37,11 @@ pub(super) struct Prepare<'a> {
 impl Prepare<'_> {
     /// Makes everything, unless an earlier run on the same data has; signs in.
     pub(super) async fn ready(&self, data_dir: &Path, address: &str) -> Result<Ready> {
-        let kept = data_dir.join(KEPT);
-        let known = match std::fs::read(&kept) {
-            Ok(text) => serde_json::from_slice(&text)?,
-            Err(_) => {
+        let known = match kept_ready(data_dir)? {
+            Some(known) => known,
+            None => {
                 let made = self.make().await?;
-                std::fs::write(&kept, serde_json::to_vec(&made)?)?;
+                keep_ready(data_dir, &made)?;
                 made
             }
         };
@@ -147,6 +146,17 @@ impl Prepare<'_> {
         }
         Ok(ids)
     }
+}
+
+/// What a server on this data directory prepared, if one did.
+pub(crate) fn kept_ready(data_dir: &Path) -> Result<Option<Ready>> {
+    let kept = std::fs::read(data_dir.join(KEPT)).ok();
+    Ok(kept.map(|text| serde_json::from_slice(&text)).transpose()?)
+}
+
+/// Keeps it for the next server.
+pub(crate) fn keep_ready(data_dir: &Path, ready: &Ready) -> Result<()> {
+    Ok(std::fs::write(data_dir.join(KEPT), serde_json::to_vec(ready)?)?)
 }
 
 fn vertices(outline: &Outline) -> usize {

@@ -49,6 +49,12 @@ pub(crate) struct ServerOptions {
     /// Open a port for Teltonika devices of this organization
     #[arg(long, value_name = "ID")]
     devices_of: Option<Uuid>,
+    /// Let its metrics be asked for
+    #[arg(long)]
+    with_metrics: bool,
+    /// Store all states that lag before it is ready, as it does once an hour
+    #[arg(long)]
+    save_states: bool,
     /// Threads that serve sockets; default: one per core
     #[arg(long)]
     workers: Option<usize>,
@@ -79,6 +85,7 @@ pub(crate) async fn serve(options: ServerOptions) -> Result<()> {
     .await?;
     let (context, address) = (application.context.clone(), application.address);
     let devices = application.device_addresses.first().map(ToString::to_string).unwrap_or_default();
+    let metrics = application.admin_address.map(|address| address.to_string()).unwrap_or_default();
     let (stop, asked) = oneshot::channel::<()>();
     let running = actix_rt::spawn(application.run(async {
         asked.await.ok();
@@ -92,7 +99,10 @@ pub(crate) async fn serve(options: ServerOptions) -> Result<()> {
         // The tokens are of the first day.
         ready = prepare.ready(&data_dir, &address.to_string()).await?;
     }
-    say_ready(&Ready { devices, ..ready })?;
+    if options.save_states {
+        context.track.save_states().await?;
+    }
+    say_ready(&Ready { devices, metrics, ..ready })?;
     tokio::task::spawn_blocking(wait_for_parent).await?;
     stop.send(()).ok();
     running.await?.context("the server did not end well")?;
@@ -116,7 +126,7 @@ fn settings(options: &ServerOptions, data_dir: PathBuf) -> Settings {
         device_listeners: options.devices_of.map(teltonika).into_iter().collect(),
         tracker_ping_interval: NEVER,
         feed_heartbeat_interval: NEVER,
-        admin_listen: AdminListen::Off,
+        admin_listen: if options.with_metrics { AdminListen::Auto } else { AdminListen::Off },
         rate_limit: None,
         rate_limit_sign_in: None,
         rate_limit_ingest: None,

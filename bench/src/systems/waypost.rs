@@ -50,10 +50,14 @@ pub(crate) struct WaypostOptions {
     pub(crate) history: History,
     /// The organization that a port for Teltonika devices is open for.
     pub(crate) devices_of: Option<String>,
+    /// Whether its metrics can be asked for.
+    pub(crate) with_metrics: bool,
+    /// Whether all states that lag are stored before it is ready.
+    pub(crate) save_states: bool,
 }
 
 impl WaypostOptions {
-    /// Without a directory of its own, idle vehicles, a past and a port for devices.
+    /// Without a directory of its own, idle vehicles, a past, a port for devices and metrics.
     pub(crate) fn new(world: &World, store: Store, packing: Packing) -> Self {
         Self {
             world: world.clone(),
@@ -63,6 +67,8 @@ impl WaypostOptions {
             idle_vehicles: 0,
             history: History::default(),
             devices_of: None,
+            with_metrics: false,
+            save_states: false,
         }
     }
 }
@@ -113,6 +119,9 @@ impl Waypost {
         arguments.push(format!("--idle-vehicles={}", options.idle_vehicles));
         arguments.push(format!("--history-days={}", options.history.history_days));
         arguments.push(format!("--fixes-a-day={}", options.history.fixes_a_day));
+        arguments.push(format!("--every-days={}", options.history.every_days));
+        let asked = [(options.with_metrics, "--with-metrics"), (options.save_states, "--save-states")];
+        arguments.extend(asked.iter().filter(|(is_asked, _)| *is_asked).map(|(_, flag)| (*flag).to_owned()));
         arguments
             .extend(options.devices_of.iter().map(|organization| format!("--devices-of={organization}")));
         if let Some(directory) = &options.data_dir {

@@ -12,9 +12,20 @@ pub(crate) fn get_as(host: &str, path: &str, token: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n")
 }
 
-/// A request with a body.
+/// A POST with a body.
 pub(crate) fn post(host: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
-    let mut text = format!("POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {}\r\n", body.len());
+    with_body("POST", host, path, headers, body)
+}
+
+/// A request with a body.
+pub(crate) fn with_body(
+    method: &str,
+    host: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> String {
+    let mut text = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {}\r\n", body.len());
     for (name, value) in headers {
         let _ = write!(text, "{name}: {value}\r\n");
     }
@@ -39,18 +50,19 @@ pub(crate) fn first_answer(bytes: &[u8]) -> Option<(u16, Vec<u8>, usize)> {
     Some((status, body.to_vec(), head_end + length))
 }
 
+/// Nothing is copied before all is there: a long answer is looked at with each read.
 fn chunks(bytes: &[u8], mut at: usize) -> Option<(Vec<u8>, usize)> {
-    let mut body = Vec::new();
+    let mut parts = Vec::new();
     loop {
         let line = bytes.get(at..)?.windows(2).position(|two| two == b"\r\n")?;
         let size = std::str::from_utf8(&bytes[at..at + line]).ok()?;
         let size = usize::from_str_radix(size.split(';').next()?.trim(), 16).ok()?;
         at += line + 2;
-        body.extend_from_slice(bytes.get(at..at + size)?);
+        parts.push(bytes.get(at..at + size)?);
         bytes.get(at + size..at + size + 2)?;
         at += size + 2;
         if size == 0 {
-            return Some((body, at));
+            return Some((parts.concat(), at));
         }
     }
 }

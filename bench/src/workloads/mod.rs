@@ -9,3 +9,4 @@ pub(crate) mod inputs;
 pub(crate) mod latency;
 pub(crate) mod restart;
 pub(crate) mod soak;
+pub(crate) mod storage;
