@@ -7,7 +7,7 @@ use super::fuel_pages::PeriodRequest;
 use super::scoped::Scoped;
 use crate::context::Context;
 use crate::domain::fuel_chart::{Chart, Mark};
-use crate::store::fuel_levels::Level;
+use crate::store::fuel_levels::{Level, Reader};
 
 /// The longest period of one chart, in days.
 const MAX_DAYS: usize = 366;
@@ -33,7 +33,7 @@ pub async fn fuel_chart(
     let edges = events.iter().flat_map(|event| [event.started_at, event.ended_at]);
     let mut sampler = Downsampler::new(period.from, period.to, points, GAP_SECONDS, edges);
     for vehicle in &period.vehicle_ids {
-        let mut levels = period.levels(&context.db, *vehicle, None);
+        let mut levels = period.levels(&context.db, Reader::Chart, *vehicle, None);
         while let Some(some) = levels.next().await? {
             for Level { measured, raw_liters } in some {
                 if let Some(liters) = raw_liters {

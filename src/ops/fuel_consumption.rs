@@ -9,7 +9,7 @@ use super::scoped::Scoped;
 use crate::context::Context;
 use crate::domain::fuel::{ConsumptionOfPeriod, FuelEntry};
 use crate::store::fuel_history;
-use crate::store::fuel_levels::Level;
+use crate::store::fuel_levels::{Level, Reader};
 
 /// The longest period for one vehicle, in days.
 const MAX_DAYS: usize = 366;
@@ -48,7 +48,7 @@ async fn of_vehicle(context: &Context, vehicle: VehicleId, period: Period) -> Re
     let events = period.events(db, opened.plus_seconds(-tank.window_seconds)).await?;
     let mut meter = Meter::new(period.from, period.to);
     opening.iter().for_each(|opening| meter.observe(&measured(opening)));
-    let mut levels = period.levels(db, vehicle, opening.map(|opening| opening.recorded_at));
+    let mut levels = period.levels(db, Reader::Meter, vehicle, opening.map(|opening| opening.recorded_at));
     while let Some(some) = levels.next().await? {
         some.iter().for_each(|Level { measured, .. }| meter.observe(measured));
     }

@@ -17,7 +17,7 @@ use crate::domain::event::{EventFilter, EventOrder};
 use crate::domain::field::FieldError;
 use crate::domain::fuel::FuelEntry;
 use crate::domain::paging::After;
-use crate::store::fuel_levels::Levels;
+use crate::store::fuel_levels::{Levels, Reader};
 use crate::store::sql::Db;
 use crate::store::time::just_before;
 use crate::store::{calibration, fuel_history, record_history, vehicle};
@@ -105,9 +105,15 @@ impl Period {
     }
 
     /// The levels of a vehicle in it, or after an instant before it.
-    pub(super) fn levels(&self, db: &Db, vehicle: VehicleId, after: Option<Timestamp>) -> Levels {
+    pub(super) fn levels(
+        &self,
+        db: &Db,
+        reader: Reader,
+        vehicle: VehicleId,
+        after: Option<Timestamp>,
+    ) -> Levels {
         let after = after.unwrap_or_else(|| just_before(self.from));
-        Levels::new(db, self.scope, vehicle, after, self.to)
+        Levels::new(db, self.scope, reader, vehicle, (after, self.to))
     }
 
     /// Refuels and drains that ended at `from` or later and began before the period's end, in the order of time.

@@ -7,8 +7,8 @@ use waypost_actors::fuel::Measured;
 use waypost_actors::model::{Timestamp, VehicleId};
 
 use super::fuel_day::{day_after, day_of};
-pub use super::packed_levels::Level;
 use super::packed_levels::unpack_levels;
+pub use super::packed_levels::{Level, Reader};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::{Time, just_after, just_before};
 use crate::auth::scope::OrgScope;
@@ -28,6 +28,7 @@ type LevelRow = (Time, Option<f64>, Option<f64>, Option<f64>, Option<f64>, Optio
 pub struct Levels {
     db: Db,
     scope: OrgScope,
+    reader: Reader,
     vehicle: VehicleId,
     /// What follows is read next.
     after: Timestamp,
@@ -41,9 +42,15 @@ pub struct Levels {
 impl Levels {
     /// Those after an instant and before another.
     #[must_use]
-    pub fn new(db: &Db, scope: OrgScope, vehicle: VehicleId, after: Timestamp, to: Timestamp) -> Self {
+    pub fn new(
+        db: &Db,
+        scope: OrgScope,
+        reader: Reader,
+        vehicle: VehicleId,
+        (after, to): (Timestamp, Timestamp),
+    ) -> Self {
         let (db, days) = (db.clone(), VecDeque::new());
-        Self { db, scope, vehicle, after, to, days, has_all_days: false }
+        Self { db, scope, reader, vehicle, after, to, days, has_all_days: false }
     }
 
     /// The next ones, never none; `None` at the end.
@@ -82,9 +89,12 @@ impl Levels {
     }
 
     fn of_day(&mut self, day: Timestamp, bytes: &[u8]) -> Result<Vec<Level>> {
-        let mut levels = unpack_levels(bytes)?;
-        levels.retain(|level| level.measured.at > self.after && level.measured.at < self.to);
-        self.after = just_before(day_after(day));
+        let mut levels = unpack_levels(bytes, self.reader)?;
+        let end = day_after(day);
+        if self.after >= day || self.to < end {
+            levels.retain(|level| level.measured.at > self.after && level.measured.at < self.to);
+        }
+        self.after = just_before(end);
         Ok(levels)
     }
 

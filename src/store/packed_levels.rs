@@ -17,22 +17,35 @@ pub struct Level {
     pub raw_liters: Option<f64>,
 }
 
-/// The form of the bytes; its number comes first in them.
-#[derive(Serialize, Deserialize)]
-enum Packed {
-    First(Box<Columns>),
+/// For whom levels are read: what the other takes may be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// A chart: instants and levels.
+    Chart,
+    /// A meter: [`Level::measured`].
+    Meter,
 }
 
+/// The form of the bytes; its number comes first in them.
 #[derive(Serialize, Deserialize)]
-struct Columns {
-    recorded: TimeColumn,
-    raw: SparseColumn,
-    level: SparseColumn,
-    counter: SparseColumn,
-    distance: SparseColumn,
-    /// Versions of the calibration, each with how many entries in a row have it.
-    versions: Vec<(usize, Option<i64>)>,
+enum Packed<'a> {
+    #[serde(borrow)]
+    First(Columns<'a>),
 }
+
+/// Each column is bytes of its own, so that only those that are read are unpacked.
+#[derive(Serialize, Deserialize)]
+struct Columns<'a> {
+    recorded: &'a [u8],
+    raw: &'a [u8],
+    level: &'a [u8],
+    counter: &'a [u8],
+    distance: &'a [u8],
+    versions: &'a [u8],
+}
+
+/// A version, or none, behind how many entries in a row have it.
+type Versions = (usize, Option<i64>);
 
 /// Numbers of which a few may be missing: a sensor that fails once costs the others of its day nothing.
 #[derive(Serialize, Deserialize)]
@@ -75,41 +88,67 @@ impl SparseColumn {
     }
 }
 
-/// Packs a vehicle's levels, oldest first.
-pub(super) fn pack_levels(levels: &[Level]) -> Result<Vec<u8>> {
-    let column = |of: fn(&Level) -> Option<f64>| SparseColumn::pack(levels.iter().map(of));
-    let instants: Vec<i64> = levels.iter().map(|level| level.measured.at.as_micros()).collect();
-    let of_version = levels.chunk_by(|a, b| a.measured.version == b.measured.version);
-    let columns = Columns {
-        recorded: TimeColumn::pack(&instants),
-        raw: column(|level| level.raw_liters),
-        level: column(|level| level.measured.level_liters),
-        counter: column(|level| level.measured.counter_liters),
-        distance: column(|level| level.measured.distance_meters),
-        versions: of_version.filter_map(|some| Some((some.len(), some.first()?.measured.version))).collect(),
-    };
-    to_stdvec(&Packed::First(Box::new(columns))).map_err(|error| SqlError::Encode(error.into()))
+fn to_bytes(column: &impl Serialize) -> Result<Vec<u8>> {
+    to_stdvec(column).map_err(|error| SqlError::Encode(error.into()))
 }
 
-/// The levels of a day, oldest first.
-pub(super) fn unpack_levels(bytes: &[u8]) -> Result<Vec<Level>> {
-    let broken = |what: &str| SqlError::Decode(format!("a packed day of the fuel log: {what}").into());
-    let Packed::First(columns) = from_bytes(bytes).map_err(|error| broken(&error.to_string()))?;
-    let count = columns.recorded.len();
-    let column = |column: &SparseColumn| {
-        column.unpack(count).map(Vec::into_iter).ok_or_else(|| broken("its columns differ in length"))
+fn broken(what: &str) -> SqlError {
+    SqlError::Decode(format!("a packed day of the fuel log: {what}").into())
+}
+
+fn of_bytes<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T> {
+    from_bytes(bytes).map_err(|error| broken(&error.to_string()))
+}
+
+/// Packs a vehicle's levels, oldest first.
+pub(super) fn pack_levels(levels: &[Level]) -> Result<Vec<u8>> {
+    let column = |of: fn(&Level) -> Option<f64>| to_bytes(&SparseColumn::pack(levels.iter().map(of)));
+    let instants: Vec<i64> = levels.iter().map(|level| level.measured.at.as_micros()).collect();
+    let of_version = levels.chunk_by(|a, b| a.measured.version == b.measured.version);
+    let versions: Vec<Versions> =
+        of_version.filter_map(|some| Some((some.len(), some.first()?.measured.version))).collect();
+    let columns = Columns {
+        recorded: &to_bytes(&TimeColumn::pack(&instants))?,
+        raw: &column(|level| level.raw_liters)?,
+        level: &column(|level| level.measured.level_liters)?,
+        counter: &column(|level| level.measured.counter_liters)?,
+        distance: &column(|level| level.measured.distance_meters)?,
+        versions: &to_bytes(&versions)?,
     };
-    let (raw, level) = (column(&columns.raw)?, column(&columns.level)?);
-    let (counter, distance) = (column(&columns.counter)?, column(&columns.distance)?);
-    let versions = columns.versions.iter().flat_map(|(run, version)| std::iter::repeat_n(*version, *run));
-    let mut levels = Vec::with_capacity(count);
-    let of_columns = columns.recorded.unpack().zip(raw).zip(level).zip(counter).zip(distance).zip(versions);
-    for (((((at, raw_liters), level_liters), counter_liters), distance_meters), version) in of_columns {
-        let at = Timestamp::from_micros(at);
-        let measured = Measured { at, level_liters, counter_liters, distance_meters, version };
-        levels.push(Level { measured, raw_liters });
+    to_bytes(&Packed::First(columns))
+}
+
+/// The levels of a day, oldest first, as far as they are read.
+pub(super) fn unpack_levels(bytes: &[u8], reader: Reader) -> Result<Vec<Level>> {
+    let Packed::First(columns) = of_bytes(bytes)?;
+    let recorded: TimeColumn = of_bytes(columns.recorded)?;
+    let blank = |at| Measured {
+        at: Timestamp::from_micros(at),
+        level_liters: None,
+        counter_liters: None,
+        distance_meters: None,
+        version: None,
+    };
+    let mut levels: Vec<Level> =
+        recorded.unpack().map(|at| Level { measured: blank(at), raw_liters: None }).collect();
+    let mut put = |bytes, into: fn(&mut Level) -> &mut Option<f64>| -> Result<()> {
+        let column: SparseColumn = of_bytes(bytes)?;
+        let values = column.unpack(levels.len()).ok_or_else(|| broken("its columns differ in length"))?;
+        levels.iter_mut().zip(values).for_each(|(level, value)| *into(level) = value);
+        Ok(())
+    };
+    put(columns.level, |level| &mut level.measured.level_liters)?;
+    if reader == Reader::Chart {
+        put(columns.raw, |level| &mut level.raw_liters)?;
+        return Ok(levels);
     }
-    if levels.len() == count { Ok(levels) } else { Err(broken("its columns differ in length")) }
+    put(columns.counter, |level| &mut level.measured.counter_liters)?;
+    put(columns.distance, |level| &mut level.measured.distance_meters)?;
+    let mut rest = levels.iter_mut();
+    for (count, version) in of_bytes::<Vec<Versions>>(columns.versions)? {
+        rest.by_ref().take(count).for_each(|level| level.measured.version = version);
+    }
+    if rest.next().is_some() { Err(broken("its columns differ in length")) } else { Ok(levels) }
 }
 
 #[cfg(test)]
@@ -129,9 +168,15 @@ mod tests {
 
     fn round_trip(levels: &[Level]) -> usize {
         let bytes = pack_levels(levels).expect("packed");
-        let back = unpack_levels(&bytes).expect("unpacked");
+        let unpacked = |reader| unpack_levels(&bytes, reader).expect("unpacked");
+        let of_chart = |level: &Level| (level.measured.at, level.measured.level_liters, level.raw_liters);
         // `==` takes -0.0 for 0.0.
-        assert_eq!(format!("{back:?}"), format!("{levels:?}"));
+        let same = |back: String, whole: String| assert_eq!(back, whole);
+        let chart = |levels: &[Level]| format!("{:?}", levels.iter().map(of_chart).collect::<Vec<_>>());
+        let meter =
+            |levels: &[Level]| format!("{:?}", levels.iter().map(|level| level.measured).collect::<Vec<_>>());
+        same(chart(&unpacked(Reader::Chart)), chart(levels));
+        same(meter(&unpacked(Reader::Meter)), meter(levels));
         bytes.len()
     }
 
@@ -189,7 +234,7 @@ mod tests {
     fn what_is_cut_is_an_error() {
         let bytes = pack_levels(&[level(0, Some(1.0)), level(1, None), level(2, Some(0.5))]).expect("packed");
         for length in 0..bytes.len() {
-            unpack_levels(&bytes[..length]).expect_err("cut");
+            unpack_levels(&bytes[..length], Reader::Meter).expect_err("cut");
         }
     }
 }

@@ -179,19 +179,26 @@ async fn a_year(store: TestStore) {
     let bus = lorry(&fleet, "one").await;
     fill(&store, &fleet.id, &bus).await;
     let period = format!("vehicleId={}&from={YEAR}&to={}", bus.vehicle, YEAR.plus_seconds(365.0 * 86_400.0));
-    let measure = async |what: &str| {
+    let measure = async |what: &str, times: usize| {
         let mut said = Vec::new();
         for path in [format!("chart?format=columns&{period}"), format!("consumption?{period}")] {
-            for _ in 0..3 {
+            let mut answers = 0;
+            while answers < times {
                 let began = Instant::now();
-                said.push(server.get(&format!("/v1/fuel/{path}"), &fleet.dispatcher).await.ok(200));
-                let name = path.split('?').next().unwrap();
-                println!("{:?}, {what}: {name} in {:.0?}", store.engine(), began.elapsed());
+                let answer = server.get(&format!("/v1/fuel/{path}"), &fleet.dispatcher).await;
+                let (name, took) = (path.split('?').next().unwrap(), began.elapsed().as_millis());
+                println!("{:?}, {what}: {name} {} in {took} ms", store.engine(), answer.status);
+                // A statement may take too long, without optimisations on a busy machine.
+                if answer.status != 503 {
+                    said.push(answer.ok(200));
+                    answers += 1;
+                }
             }
         }
+        said.dedup();
         said
     };
-    let by_log = measure("not packed").await;
+    let by_log = measure("not packed", 1).await;
     let began = Instant::now();
     let days = pack_days(&server.context).await.unwrap();
     let bytes: i64 = store.db.read().sql("select sum(length(levels)) from fuel_day").scalar().await.unwrap();
@@ -201,6 +208,6 @@ async fn a_year(store: TestStore) {
         began.elapsed(),
         bytes as f64 / readings as f64
     );
-    assert_eq!(measure("packed").await, by_log);
+    assert_eq!(measure("packed", 5).await, by_log);
     server.stop().await;
 }
