@@ -1,6 +1,5 @@
 //! Packed days of the fuel log: none is left that a commit or retention changed since.
 
-use sqlx::AssertSqlSafe;
 use waypost::store::fuel_packing::{Step, claim, pack_claimed, pack_some};
 use waypost::store::partitions::{drop_partitions, make_partitions};
 use waypost::store::retention::{Timeline, keep_from};
@@ -8,6 +7,7 @@ use waypost::store::sql::Engine;
 use waypost::store::time::Time;
 use waypost::store::track::Track;
 use waypost_actors::geofence::FenceSet;
+use waypost_actors::model::{OrganizationId, VehicleId};
 use waypost_actors::ports::{TrackStore, VehicleWrite};
 use waypost_actors::tracking::{Freshness, Quarantine};
 use waypost_test_support::{TestStore, for_each_engine};
@@ -29,7 +29,7 @@ for_each_engine!(
 );
 
 const DAY: i64 = 86_400;
-const OF: (waypost_actors::model::OrganizationId, waypost_actors::model::VehicleId) = (ORGANIZATION, VEHICLE);
+const OF: (OrganizationId, VehicleId) = (ORGANIZATION, VEHICLE);
 
 /// Readings at some hours.
 fn hours(hours: &[i64]) -> VehicleWrite {
@@ -172,8 +172,8 @@ async fn a_week_that_is_dropped_takes_its_days(store: TestStore) {
     while !pack(&track, 20).await.is_done {}
     keep(&store, &track, 12 * DAY).await;
     let dropped = drop_partitions(&store.db, "fuel_log", at(30 * DAY)).await.expect("dropped");
-    let first = "select min(recorded_at) from fuel_log";
-    let first: Time = store.db.read().sql(AssertSqlSafe(first)).scalar().await.expect("read");
+    let first = store.db.read().sql("select min(recorded_at) from fuel_log");
+    let first: Time = first.scalar().await.expect("read");
     match store.engine() {
         // Those of 2025-12-22, 2025-12-29 and 2026-01-05.
         Engine::Postgres => assert_eq!((dropped, first), (3, Time(at(11 * DAY)))),
