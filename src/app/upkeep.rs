@@ -1,10 +1,11 @@
 //! Recurring work for as long as the server runs: what trackers were heard, partitions, signing keys, uses of keys, retention,
-//! states, SQLite's log.
+//! states, packed days of the fuel log, SQLite's log.
 
 use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::context::Context;
+use crate::ops::fuel_packing::pack_days;
 use crate::ops::pending_trackers::take_kept;
 use crate::ops::retention::{Gone, enforce};
 use crate::ops::tracker_reports::save;
@@ -52,14 +53,19 @@ pub(super) async fn keep_keys(context: Context) {
     }
 }
 
-/// Stores the states known only through the fix log and deletes what is past retention, for as long as the server
-/// runs. If stopped in the middle, it continues after the next start.
+/// Stores the states known only through the fix log, deletes what is past retention and then packs days of the fuel log, for as
+/// long as the server runs. If stopped in the middle, it continues after the next start.
 pub(super) async fn keep_retention(context: Context) {
     loop {
         match enforce(&context).await {
             Ok(gone) if gone == Gone::default() => {}
             Ok(gone) => tracing::info!(?gone, "deleted what is past retention"),
             Err(error) => tracing::warn!(%error, "what is past retention could not be deleted"),
+        }
+        match pack_days(&context).await {
+            Ok(0) => {}
+            Ok(days) => tracing::info!(days, "packed days of the fuel log"),
+            Err(error) => tracing::warn!(%error, "days of the fuel log could not be packed"),
         }
         // With time, licences expire: the writer looks, as after each edit.
         context.live.number_changes();

@@ -3,11 +3,11 @@
 use waypost_actors::fuel::Downsampler;
 
 use super::error::OpError;
-use super::fuel_pages::{Pages, PeriodRequest};
+use super::fuel_pages::PeriodRequest;
 use super::scoped::Scoped;
 use crate::context::Context;
 use crate::domain::fuel_chart::{Chart, Mark};
-use crate::store::fuel_history::Level;
+use crate::store::fuel_levels::{Level, Reader};
 
 /// The longest period of one chart, in days.
 const MAX_DAYS: usize = 366;
@@ -32,11 +32,13 @@ pub async fn fuel_chart(
     let events = period.events(&context.db, period.from).await?;
     let edges = events.iter().flat_map(|event| [event.started_at, event.ended_at]);
     let mut sampler = Downsampler::new(period.from, period.to, points, GAP_SECONDS, edges);
-    let mut pages = Pages::new(&context.db, period);
-    while let Some(page) = pages.next().await? {
-        for Level { measured, raw_liters } in page {
-            if let Some(liters) = raw_liters {
-                sampler.push(measured.at, liters, measured.level_liters);
+    for vehicle in &period.vehicle_ids {
+        let mut levels = period.levels(&context.db, Reader::Chart, *vehicle, None);
+        while let Some(some) = levels.next().await? {
+            for Level { measured, raw_liters } in some {
+                if let Some(liters) = raw_liters {
+                    sampler.push(measured.at, liters, measured.level_liters);
+                }
             }
         }
     }

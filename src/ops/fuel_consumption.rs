@@ -4,11 +4,12 @@ use waypost_actors::fuel::{Consumption, Measured, Meter, Tank};
 use waypost_actors::model::VehicleId;
 
 use super::error::OpError;
-use super::fuel_pages::{Pages, Period, PeriodRequest};
+use super::fuel_pages::{Period, PeriodRequest};
 use super::scoped::Scoped;
 use crate::context::Context;
 use crate::domain::fuel::{ConsumptionOfPeriod, FuelEntry};
-use crate::store::fuel_history::{self, Level};
+use crate::store::fuel_history;
+use crate::store::fuel_levels::{Level, Reader};
 
 /// The longest period for one vehicle, in days.
 const MAX_DAYS: usize = 366;
@@ -47,12 +48,9 @@ async fn of_vehicle(context: &Context, vehicle: VehicleId, period: Period) -> Re
     let events = period.events(db, opened.plus_seconds(-tank.window_seconds)).await?;
     let mut meter = Meter::new(period.from, period.to);
     opening.iter().for_each(|opening| meter.observe(&measured(opening)));
-    let mut pages = match opening {
-        Some(opening) => Pages::after(db, period, opening.recorded_at),
-        None => Pages::new(db, period),
-    };
-    while let Some(page) = pages.next().await? {
-        page.iter().for_each(|Level { measured, .. }| meter.observe(measured));
+    let mut levels = period.levels(db, Reader::Meter, vehicle, opening.map(|opening| opening.recorded_at));
+    while let Some(some) = levels.next().await? {
+        some.iter().for_each(|Level { measured, .. }| meter.observe(measured));
     }
     Ok(meter.finish(&events, &tank))
 }

@@ -1,10 +1,9 @@
-//! The fuel log of vehicles over a period, page by page: the source of raw data, charts and consumption.
+//! The fuel log of vehicles over a period, page by page: the source of raw data; and the period of charts and consumption.
 //!
 //! No connection and no transaction is held between two pages, however long the reader takes, because each page asks
 //! for what follows the last entry. Late entries before that place are missed; the others come in order, each once.
 
 use std::collections::VecDeque;
-use std::marker::PhantomData;
 
 use waypost_actors::fuel::FuelEvent;
 use waypost_actors::model::{Calibration, EventStatus, Timestamp, VehicleId};
@@ -16,10 +15,12 @@ use crate::auth::{Action, OrgScope};
 use crate::context::Context;
 use crate::domain::event::{EventFilter, EventOrder};
 use crate::domain::field::FieldError;
+use crate::domain::fuel::FuelEntry;
 use crate::domain::paging::After;
-use crate::store::fuel_history::{Following, following};
+use crate::store::fuel_levels::{Levels, Reader};
 use crate::store::sql::Db;
-use crate::store::{calibration, record_history, vehicle};
+use crate::store::time::just_before;
+use crate::store::{calibration, fuel_history, record_history, vehicle};
 
 /// Refuels and drains that are read at once.
 const PAGE: i64 = 1_000;
@@ -103,6 +104,18 @@ impl Period {
         Ok(Calibration::in_force_at(&versions, self.to).cloned())
     }
 
+    /// The levels of a vehicle in it, or after an instant before it.
+    pub(super) fn levels(
+        &self,
+        db: &Db,
+        reader: Reader,
+        vehicle: VehicleId,
+        after: Option<Timestamp>,
+    ) -> Levels {
+        let after = after.unwrap_or_else(|| just_before(self.from));
+        Levels::new(db, self.scope, reader, vehicle, (after, self.to))
+    }
+
     /// Refuels and drains that ended at `from` or later and began before the period's end, in the order of time.
     pub(super) async fn events(&self, db: &Db, from: Timestamp) -> Result<Vec<FuelEvent>, OpError> {
         let filter = EventFilter {
@@ -127,36 +140,30 @@ impl Period {
     }
 }
 
-/// Reads the log of a period: vehicle by vehicle, each in the order of time; of each entry, what a `T` is.
-pub(super) struct Pages<T> {
+/// Reads the log of a period: vehicle by vehicle, each in the order of time.
+pub(super) struct Pages {
     db: Db,
     period: Period,
     /// Vehicles not read to their end.
     waiting: VecDeque<VehicleId>,
     /// The instant after which the first of them continues.
     after: Timestamp,
-    of: PhantomData<fn() -> T>,
 }
 
-impl<T: Following> Pages<T> {
+impl Pages {
     pub(super) fn new(db: &Db, period: Period) -> Self {
         let after = just_before(period.from);
-        Self::after(db, period, after)
-    }
-
-    /// Starts the first vehicle after an instant, which is not included.
-    pub(super) fn after(db: &Db, period: Period, after: Timestamp) -> Self {
         let waiting = period.vehicle_ids.iter().copied().collect();
-        Self { db: db.clone(), period, waiting, after, of: PhantomData }
+        Self { db: db.clone(), period, waiting, after }
     }
 
     /// The next page, never an empty one; `None` at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<Vec<T>>, OpError> {
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<FuelEntry>>, OpError> {
         while let Some(vehicle) = self.waiting.front().copied() {
             let Period { scope, to, .. } = &self.period;
-            let page: Vec<T> = following(&self.db, scope, vehicle, self.after, *to).await?;
-            if let Some(last) = page.last().filter(|_| page.len() as i64 == T::PAGE) {
-                self.after = last.recorded_at();
+            let page = fuel_history::following(&self.db, scope, vehicle, self.after, *to).await?;
+            if let Some(last) = page.last().filter(|_| page.len() as i64 == fuel_history::PAGE) {
+                self.after = last.recorded_at;
             } else {
                 self.waiting.pop_front();
                 self.after = just_before(self.period.from);
@@ -167,11 +174,6 @@ impl<T: Following> Pages<T> {
         }
         Ok(None)
     }
-}
-
-/// The instant one microsecond earlier, the resolution of instants.
-const fn just_before(at: Timestamp) -> Timestamp {
-    Timestamp::from_micros(at.as_micros().saturating_sub(1))
 }
 
 #[cfg(test)]

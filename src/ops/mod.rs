@@ -20,6 +20,7 @@ pub mod events;
 pub mod fuel;
 pub mod fuel_chart;
 pub mod fuel_consumption;
+pub mod fuel_packing;
 pub mod fuel_pages;
 pub mod fuel_raw;
 pub mod fuel_verdict;

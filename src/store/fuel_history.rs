@@ -1,15 +1,18 @@
 //! Reads the fuel log, which the track writer writes.
 
 use uuid::Uuid;
-use waypost_actors::fuel::{FuelRow, Measured, Quality, instant_of};
+use waypost_actors::fuel::{FuelRow, Quality, instant_of};
 use waypost_actors::model::{DriverId, Timestamp, VehicleId};
 
 use super::filters::one_of;
 use super::fuel_row::StoredFuelRow;
-use super::sql::{Db, Record, Result, SqlError, Stmt};
+use super::sql::{Db, Result, SqlError, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
 use crate::domain::fuel::{FuelEntry, FuelFilter};
+
+/// Entries that are read at once: about 400 kB when written out.
+pub const PAGE: i64 = 1_000;
 
 const SELECT: &str = "select id, organization_id, vehicle_id, recorded_at, received_at, latitude, longitude, \
     speed_kmh, odometer_km, ignition, distance_meters, unit, raw_value, level_raw_liters, level_liters, \
@@ -18,7 +21,7 @@ const SELECT: &str = "select id, organization_id, vehicle_id, recorded_at, recei
 
 /// A row of the log as a list shows it.
 #[derive(sqlx::FromRow)]
-pub struct Row {
+struct Row {
     id: Uuid,
     organization_id: Uuid,
     vehicle_id: Uuid,
@@ -112,83 +115,15 @@ pub async fn list(
     entries(stmt.push_bind(limit)).await
 }
 
-/// What is read of each entry of the log, for one use or another.
-pub trait Following: Sized {
-    /// Entries that are read at once.
-    const PAGE: i64;
-
-    /// Selects it, up to the organization's id.
-    const SELECT: &'static str;
-
-    /// Its row.
-    type Row: Record;
-
-    /// It, of its row.
-    fn of(row: Self::Row) -> Result<Self>;
-
-    /// When it was recorded.
-    fn recorded_at(&self) -> Timestamp;
-}
-
-impl Following for FuelEntry {
-    /// About 400 kB when written out.
-    const PAGE: i64 = 1_000;
-    const SELECT: &'static str = SELECT;
-    type Row = Row;
-
-    fn of(row: Row) -> Result<Self> {
-        row.try_into()
-    }
-
-    fn recorded_at(&self) -> Timestamp {
-        self.recorded_at
-    }
-}
-
-/// What charts and consumption take of an entry: a year has half a million, and whole ones take thrice the time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Level {
-    /// What a meter counts.
-    pub measured: Measured,
-    /// Before smoothing, litres.
-    pub raw_liters: Option<f64>,
-}
-
-type LevelRow = (Time, Option<f64>, Option<f64>, Option<f64>, Option<f64>, Option<i64>);
-
-impl Following for Level {
-    const PAGE: i64 = 10_000;
-    const SELECT: &'static str = "select recorded_at, level_raw_liters, level_liters, counter_liters, distance_meters, \
-        calibration_version from fuel_log where organization_id = ";
-    type Row = LevelRow;
-
-    fn of(
-        (at, raw_liters, level_liters, counter_liters, distance_meters, version): LevelRow,
-    ) -> Result<Self> {
-        let at = at.into();
-        Ok(Self {
-            measured: Measured { at, level_liters, counter_liters, distance_meters, version },
-            raw_liters,
-        })
-    }
-
-    fn recorded_at(&self) -> Timestamp {
-        self.measured.at
-    }
-}
-
-/// The first [`Following::PAGE`] entries of a vehicle after an instant and before another, in the order of time.
-pub async fn following<T: Following>(
+/// The first [`PAGE`] entries of a vehicle after an instant and before another, in the order of time.
+pub async fn following(
     db: &Db,
     scope: &OrgScope,
     vehicle: VehicleId,
     after: Timestamp,
     to: Timestamp,
-) -> Result<Vec<T>> {
-    let stmt = db
-        .lists()
-        .sql(T::SELECT)
-        .push_bind(Uuid::from(scope.organization_id()))
+) -> Result<Vec<FuelEntry>> {
+    let stmt = select(db, scope)
         .push(" and vehicle_id = ")
         .push_bind(vehicle.0)
         .push(" and recorded_at > ")
@@ -196,8 +131,8 @@ pub async fn following<T: Following>(
         .push(" and recorded_at < ")
         .push_bind(Time(to))
         .push(" order by recorded_at limit ")
-        .push_bind(T::PAGE);
-    stmt.all().await?.into_iter().map(T::of).collect()
+        .push_bind(PAGE);
+    entries(stmt).await
 }
 
 /// The newest entry of quality `ok` of a vehicle before an instant.

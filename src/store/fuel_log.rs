@@ -8,6 +8,7 @@ use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::Correction;
 
 use super::driver_at::Drivers;
+use super::fuel_day::FuelDays;
 use super::fuel_row::{NewFuelRow, SELECT_FUEL_ROWS, StoredFuelRow, insert_fuel_rows};
 use super::sql::{Result, Tx};
 use super::time::Time;
@@ -16,14 +17,21 @@ use super::time::Time;
 const TOGETHER: usize = 500;
 
 /// Writes the fuel log of a batch.
-pub(super) async fn store_fuel_log(tx: &mut Tx, writes: &[VehicleWrite], drivers: &Drivers) -> Result<()> {
+pub(super) async fn store_fuel_log(
+    tx: &mut Tx,
+    writes: &[VehicleWrite],
+    drivers: &Drivers,
+    days: &mut FuelDays,
+) -> Result<()> {
     let is_plain = |write: &VehicleWrite| write.effects.correction.is_none();
     for part in writes.chunk_by(|one, other| is_plain(one) && is_plain(other)) {
         match &part[0].effects.correction {
-            Some(correction) => correct(tx, &part[0], correction, drivers).await?,
+            Some(correction) => correct(tx, &part[0], correction, drivers, days).await?,
             None => {
                 let of = |write| move |row| new_row(write, row, drivers);
                 let rows = part.iter().flat_map(|write| write.effects.fuel_rows.iter().map(of(write)));
+                let rows: Vec<NewFuelRow> = rows.collect();
+                days.unpack(tx, rows.iter().map(|new| (new.vehicle, new.row.recorded_at)).collect()).await?;
                 insert_fuel_rows(rows).run(tx).await?;
             }
         }
@@ -42,6 +50,7 @@ async fn correct(
     write: &VehicleWrite,
     correction: &Correction,
     drivers: &Drivers,
+    days: &mut FuelDays,
 ) -> Result<()> {
     let stored = stored_rows(tx, write.vehicle_id, correction).await?;
     let mut found: HashSet<Timestamp> = correction.fuel_rows.iter().map(|row| row.recorded_at).collect();
@@ -53,13 +62,16 @@ async fn correct(
             _ => Some(new),
         }
     });
-    insert_fuel_rows(changed).run(tx).await?;
+    let changed: Vec<NewFuelRow> = changed.collect();
     // Rows of fixes that no longer count, wherever they are, and rows of the part that were not found again.
     let doubted = correction.quarantines.iter().filter(|(_, why)| why.is_some());
     let mut gone: Vec<Timestamp> = doubted.map(|(fix, _)| fix.recorded_at).collect();
     gone.retain(|at| !found.contains(at));
     found.extend(correction.undecided);
-    gone.extend(stored.into_keys().filter(|at| !found.contains(at)));
+    gone.extend(stored.keys().filter(|at| !found.contains(at)));
+    let instants = changed.iter().map(|new| new.row.recorded_at).chain(gone.iter().copied());
+    days.unpack(tx, instants.map(|at| (write.vehicle_id, at)).collect()).await?;
+    insert_fuel_rows(changed).run(tx).await?;
     for some in gone.chunks(TOGETHER) {
         let stmt = tx.on().sql("delete from fuel_log where vehicle_id = ").push_bind(write.vehicle_id.0);
         let stmt = stmt.push(" and recorded_at in (");

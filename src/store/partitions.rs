@@ -91,7 +91,7 @@ pub async fn drop_partitions(db: &Db, table: &str, before: Timestamp) -> Result<
     let newest = format!("{table}_{}", newest[..10].replace('-', ""));
     let mut dropped = 0;
     for name in names.iter().filter(|name| **name <= newest) {
-        match drop_partition(pool, name, end).await {
+        match drop_partition(pool, table, name, end).await {
             Ok(true) => dropped += 1,
             Ok(false) => {}
             Err(error) if is_unavailable(&error) => {
@@ -104,7 +104,7 @@ pub async fn drop_partitions(db: &Db, table: &str, before: Timestamp) -> Result<
 }
 
 /// `end`: the column with the newest instant of a row.
-async fn drop_partition(pool: &PgPool, name: &str, end: &str) -> Result<bool> {
+async fn drop_partition(pool: &PgPool, table: &str, name: &str, end: &str) -> Result<bool> {
     let mut tx = pool.begin().await?;
     for patience in ["lock_timeout = '1s'", "statement_timeout = '60s'"] {
         sqlx::query(AssertSqlSafe(format!("set local {patience}"))).execute(&mut *tx).await?;
@@ -119,6 +119,15 @@ async fn drop_partition(pool: &PgPool, name: &str, end: &str) -> Result<bool> {
         return Ok(false);
     }
     sqlx::query(AssertSqlSafe(format!("drop table {name}"))).execute(&mut *tx).await?;
+    if table == "fuel_log" {
+        // After the drop, which waits for whoever reads the week to pack a day of it, and keeps others from it.
+        let monday = name.trim_start_matches("fuel_log_");
+        let days = format!(
+            "delete from fuel_day where day >= '{monday} 00:00+00'::timestamptz \
+             and day < '{monday} 00:00+00'::timestamptz + interval '168 hours'"
+        );
+        sqlx::query(AssertSqlSafe(days)).execute(&mut *tx).await?;
+    }
     tx.commit().await?;
     Ok(true)
 }

@@ -10,6 +10,7 @@ use waypost_actors::model::{Fence, OrganizationId, Timestamp, VehicleId};
 use waypost_actors::tracking::{self, Context};
 
 use super::checkpoint::insert_checkpoints;
+use super::fuel_day;
 use super::position_chunk::cut_chunk;
 use super::seeds::{read_fences_of, read_vehicle};
 use super::slice::{checkpoint_before, fixes_behind};
@@ -223,7 +224,13 @@ impl Timeline {
         let nth = db.read().sql(nth).bind(vehicle.0).bind(Time(until)).bind(rows - 1);
         let nth: Option<(Time,)> = nth.optional().await?;
         let until = nth.map_or(Time(until), |(at,)| at);
-        db.write().sql(delete).bind(vehicle.0).bind(until).run().await
+        let mut tx = db.begin().await?;
+        if self == Self::FuelLog {
+            fuel_day::delete_until(&mut tx, vehicle, until.0).await?;
+        }
+        let gone = tx.on().sql(delete).bind(vehicle.0).bind(until).run().await?;
+        tx.commit().await?;
+        Ok(gone)
     }
 }
 

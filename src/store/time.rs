@@ -17,7 +17,7 @@ pub(super) fn just_after(instant: Timestamp) -> Timestamp {
 }
 
 /// The last instant before another.
-pub(super) fn just_before(instant: Timestamp) -> Timestamp {
+pub fn just_before(instant: Timestamp) -> Timestamp {
     Timestamp::from_micros(instant.as_micros().saturating_sub(1))
 }
 

@@ -21,7 +21,7 @@ for_each_engine!(
     what_is_known_now_is_shown,
 );
 
-const TANK_LITERS: f64 = 400.0;
+pub(crate) const TANK_LITERS: f64 = 400.0;
 
 /// A lorry's day, a reading each minute, its engine on while it refuels.
 pub(crate) fn day() -> Simulation {

@@ -19,6 +19,7 @@ mod feed;
 mod flood;
 mod followers;
 mod fuel;
+mod fuel_days;
 mod fuel_log;
 #[path = "../../actors/examples/fuel_benchmark/input.rs"]
 mod input;

@@ -24,7 +24,7 @@ for_each_engine!(
     a_calibration_is_owed_until_it_is_settled,
 );
 
-fn reading(seconds: i64, percent: f64) -> FuelRow {
+pub(crate) fn reading(seconds: i64, percent: f64) -> FuelRow {
     FuelRow {
         recorded_at: at(seconds),
         received_at: at(seconds + 1),
@@ -73,13 +73,13 @@ fn record(number: u128, seconds: i64) -> Record {
     }
 }
 
-fn fueled(rows: Vec<FuelRow>, records: Vec<Record>) -> VehicleWrite {
+pub(crate) fn fueled(rows: Vec<FuelRow>, records: Vec<Record>) -> VehicleWrite {
     let mut written = write(vec![]);
     (written.effects.fuel_rows, written.effects.records) = (rows, records);
     written
 }
 
-fn corrected(
+pub(crate) fn corrected(
     after: Option<i64>,
     until: Option<i64>,
     rows: Vec<FuelRow>,

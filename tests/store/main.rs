@@ -15,6 +15,7 @@ mod driver_at;
 mod fix_log;
 mod fleet;
 mod fuel;
+mod fuel_days;
 mod group_commit;
 mod merging;
 mod near;

@@ -109,7 +109,7 @@ impl Track {
         let anybody_drove = anybody_drove || leaves_changes;
         let drivers = if anybody_drove { Drivers::of_batch(tx, writes).await? } else { Drivers::default() };
         let told = store_timelines(tx, writes, &drivers, &mut next).await?;
-        store_fuel_log(tx, writes, &drivers).await?;
+        store_fuel_log(tx, writes, &drivers, &mut memory.fuel_days).await?;
         if next != first + self.claim(writes).records {
             self.put_next_number(tx, next).await?;
         }

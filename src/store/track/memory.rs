@@ -7,6 +7,7 @@ use waypost_actors::ports::Committed;
 use super::fix_log::LogRow;
 use super::tails::Tails;
 use super::unsaved::{Plan, Unsaved};
+use crate::store::fuel_day::FuelDays;
 use crate::store::sql::Result;
 use crate::store::state_row::NewState;
 
@@ -21,6 +22,7 @@ pub(super) struct Memory {
     pub(super) doubt: Option<Doubt>,
     /// The log holds nothing from before this commit.
     pub(super) log_from: i64,
+    pub(super) fuel_days: FuelDays,
 }
 
 /// A commit whose outcome is unknown, and what it does if it is stored.

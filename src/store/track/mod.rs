@@ -23,7 +23,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{MappedMutexGuard, Mutex, MutexGuard};
 use uuid::Uuid;
 use waypost_actors::geofence::FenceTimeline;
 use waypost_actors::model::{Change, GeofenceId, Timestamp, VehicleId};
@@ -37,6 +37,7 @@ pub(super) use self::fix_log::logged_fixes;
 pub use self::group_commit::GroupCommit;
 use self::memory::Memory;
 use self::tails::Tails;
+use super::fuel_day::FuelDays;
 use super::packed_chunk::ChunkFix;
 use super::packed_state::PackedState;
 use super::record_row::{RecordRow, SELECT_RECORDS};
@@ -155,6 +156,11 @@ impl Track {
     ) -> Result<Vec<(VehicleId, NearSpan)>> {
         let tails = vehicles.iter().map(|vehicle| Ok((*vehicle, self.tail(*vehicle)?)));
         near::came_near(&self.db, fence, from, tails.collect::<Result<_>>()?).await
+    }
+
+    /// What is known of packed days of the fuel log, between two commits.
+    pub(super) async fn fuel_days(&self) -> MappedMutexGuard<'_, FuelDays> {
+        MutexGuard::map(self.memory.lock().await, |memory| &mut memory.fuel_days)
     }
 
     /// Begins a transaction that excludes concurrent commits; `None` if another server is the writer now.

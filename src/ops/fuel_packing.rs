@@ -1,0 +1,49 @@
+//! Packing of the fuel log's days that are over, from which charts and consumption of long periods are read.
+//!
+//! Owns the order and the pace. `store::fuel_packing` packs.
+
+use tokio::time::{Instant, sleep};
+
+use crate::context::Context;
+use crate::store::fuel_day::day_of;
+use crate::store::fuel_packing::{pack_some, vehicles};
+use crate::store::retention::horizons;
+use crate::store::sql::SqlError;
+
+/// A day is packed when it has been over for this long: most of what comes late has come by then.
+const OVER_SECONDS: f64 = 86_400.0;
+/// Readings of one pass, about: some minutes. What is left waits for the next one.
+const READINGS_IN_PASS: usize = 10_000_000;
+
+/// Packs what is to be packed of every organization, or a good part of it; returns how many days. What retention takes soon stays as
+/// it is. May be cancelled at any time; the next call continues. Not to be called beside [`enforce`](super::retention::enforce).
+pub async fn pack_days(context: &Context) -> Result<usize, SqlError> {
+    let (db, now) = (&context.db, context.clock.now());
+    let until = day_of(now.plus_seconds(-OVER_SECONDS));
+    let (mut days, mut readings) = (0, 0);
+    for horizon in horizons(db, now).await? {
+        if horizon.is_deleted || !db.shard().holds(horizon.organization) {
+            continue;
+        }
+        for vehicle in vehicles(db, horizon.organization).await? {
+            loop {
+                let began = Instant::now();
+                let of = (horizon.organization, vehicle);
+                let step = pack_some(&context.track, of, horizon.fuel, until).await?;
+                days += step.days;
+                readings += step.readings;
+                if readings >= READINGS_IN_PASS {
+                    return Ok(days);
+                }
+                if step.days > 0 {
+                    // Half of the time is for others.
+                    sleep(began.elapsed()).await;
+                }
+                if step.is_done {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(days)
+}
