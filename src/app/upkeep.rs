@@ -3,9 +3,12 @@
 
 use std::time::Duration;
 
+use tokio::time::{Instant, sleep_until};
+
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::ops::pending_trackers::take_kept;
+use crate::ops::purge::purge;
 use crate::ops::retention::{Gone, enforce};
 use crate::ops::tracker_reports::save;
 use crate::store::partitions::make_partitions;
@@ -30,6 +33,10 @@ const LOG_EVERY: Duration = Duration::from_secs(10);
 /// Pause between two runs of retention, each of which also stores every vehicle's state. So the fix log holds a fix
 /// for this long at most.
 const RETENTION_EVERY: Duration = Duration::from_secs(3600);
+/// Pause before the next look whether the live core is done with a deleted vehicle.
+const PURGE_AGAIN: Duration = Duration::from_secs(1);
+/// Pause after an error.
+const PURGE_AGAIN_AFTER_ERROR: Duration = Duration::from_secs(60);
 
 /// Makes partitions ahead of their time, for as long as the server runs.
 pub(super) async fn keep_partitions(context: Context) {
@@ -52,8 +59,8 @@ pub(super) async fn keep_keys(context: Context) {
     }
 }
 
-/// Stores the states known only through the fix log and deletes what is past retention, for as long as the server
-/// runs. If stopped in the middle, it continues after the next start.
+/// Stores the states known only through the fix log and deletes what is past retention, and as soon as it is asked for what
+/// was recorded of what is deleted, for as long as the server runs. If stopped in the middle, it continues after the next start.
 pub(super) async fn keep_retention(context: Context) {
     loop {
         match enforce(&context).await {
@@ -63,7 +70,31 @@ pub(super) async fn keep_retention(context: Context) {
         }
         // With time, licences expire: the writer looks, as after each edit.
         context.live.number_changes();
-        tokio::time::sleep(RETENTION_EVERY).await;
+        keep_purging(&context).await;
+    }
+}
+
+/// Deletes what was recorded of what is deleted, now and whenever something was marked, until retention is due.
+async fn keep_purging(context: &Context) {
+    let until = Instant::now() + RETENTION_EVERY;
+    while Instant::now() < until {
+        let again = match purge(context).await {
+            Ok(purged) => {
+                if purged.vehicles > 0 {
+                    tracing::info!(?purged, "deleted what was recorded of deleted vehicles");
+                }
+                if purged.waiting > 0 { PURGE_AGAIN } else { RETENTION_EVERY }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "what was recorded of deleted vehicles could not be deleted");
+                PURGE_AGAIN_AFTER_ERROR
+            }
+        };
+        let pause = sleep_until(until.min(Instant::now() + again));
+        tokio::select! {
+            () = pause => {}
+            () = context.purges.notified() => {}
+        }
     }
 }
 
