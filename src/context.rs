@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::sync::Notify;
 use waypost_actors::live::Live;
 use waypost_actors::watch::Audience;
 
@@ -55,6 +56,8 @@ pub struct Context {
     pub mail: Arc<Post>,
     /// The store of live data: the log of records, for clients that missed some, and the vehicles' states.
     pub track: Arc<Track>,
+    /// Wakes the deletion of what was recorded of what is deleted: after marking something, notify it.
+    pub purges: Arc<Notify>,
     /// Idempotency keys of requests under way.
     pub idempotency_keys: IdempotencyKeys,
     /// Dry runs of geofences.
@@ -135,6 +138,7 @@ impl Context {
             keyed_lock,
             mail,
             track,
+            purges: Arc::default(),
             idempotency_keys,
             dry_runs: Turns::of(DRY_RUNS_AT_ONCE),
             large_bodies: LargeBodies::default(),

@@ -117,6 +117,12 @@ impl Live {
         self.core.remove_vehicle(vehicle, at).await
     }
 
+    /// Those of some vehicles, taken out of service for ever, that are done with: nothing more of them is stored. Fails while the
+    /// store is away.
+    pub async fn forgotten(&self, vehicles: &[VehicleId]) -> Result<Vec<VehicleId>, LiveError> {
+        self.core.forgotten(vehicles).await
+    }
+
     /// Puts a fence's new versions in force; `fence.versions` holds only those. Call after they are committed to
     /// the store; returns once every vehicle sees them and the records of the affected vehicles are committed.
     /// Marks the versions settled. After [`LiveError::Unavailable`] they are in force, and their records follow in

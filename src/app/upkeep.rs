@@ -1,12 +1,15 @@
 //! Recurring work for as long as the server runs: what trackers were heard, partitions, signing keys, uses of keys, retention,
-//! states, packed days of the fuel log, SQLite's log.
+//! purges, states, packed days of the fuel log, SQLite's log.
 
 use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
 
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::ops::fuel_packing::pack_days;
 use crate::ops::pending_trackers::take_kept;
+use crate::ops::purge::purge;
 use crate::ops::retention::{Gone, enforce};
 use crate::ops::tracker_reports::save;
 use crate::store::partitions::make_partitions;
@@ -31,6 +34,10 @@ const LOG_EVERY: Duration = Duration::from_secs(10);
 /// Pause between two runs of retention, each of which also stores every vehicle's state. So the fix log holds a fix
 /// for this long at most.
 const RETENTION_EVERY: Duration = Duration::from_secs(3600);
+/// Pause before the next look whether the live core is done with a deleted vehicle.
+const PURGE_AGAIN: Duration = Duration::from_secs(1);
+/// Pause after an error.
+const PURGE_AGAIN_AFTER_ERROR: Duration = Duration::from_secs(60);
 
 /// Makes partitions ahead of their time, for as long as the server runs.
 pub(super) async fn keep_partitions(context: Context) {
@@ -53,23 +60,63 @@ pub(super) async fn keep_keys(context: Context) {
     }
 }
 
-/// Stores the states known only through the fix log, deletes what is past retention and then packs days of the fuel log, for as
-/// long as the server runs. If stopped in the middle, it continues after the next start.
+/// Stores the states known only through the fix log and deletes what is past retention, for as long as the server runs; until it
+/// does so again, what was recorded of what is deleted goes as soon as that is asked for, and days of the fuel log are packed. If
+/// stopped in the middle, it continues after the next start.
 pub(super) async fn keep_retention(context: Context) {
     loop {
+        let until = Instant::now() + RETENTION_EVERY;
         match enforce(&context).await {
             Ok(gone) if gone == Gone::default() => {}
             Ok(gone) => tracing::info!(?gone, "deleted what is past retention"),
             Err(error) => tracing::warn!(%error, "what is past retention could not be deleted"),
         }
-        match pack_days(&context).await {
-            Ok(0) => {}
-            Ok(days) => tracing::info!(days, "packed days of the fuel log"),
-            Err(error) => tracing::warn!(%error, "days of the fuel log could not be packed"),
-        }
         // With time, licences expire: the writer looks, as after each edit.
         context.live.number_changes();
-        tokio::time::sleep(RETENTION_EVERY).await;
+        loop {
+            let again = purge_marked(&context).await;
+            if !pack_some(&context).await {
+                tokio::select! {
+                    () = sleep_until(until.min(Instant::now() + again)) => {}
+                    () = context.purges.notified() => {}
+                }
+            }
+            if Instant::now() >= until {
+                break;
+            }
+        }
+    }
+}
+
+/// Deletes what was recorded of what is deleted; returns when to look again unless something is marked before.
+async fn purge_marked(context: &Context) -> Duration {
+    match purge(context).await {
+        Ok(purged) => {
+            if purged.vehicles > 0 {
+                tracing::info!(?purged, "deleted what was recorded of deleted vehicles");
+            }
+            if purged.waiting > 0 { PURGE_AGAIN } else { RETENTION_EVERY }
+        }
+        Err(error) => {
+            tracing::warn!(%error, "what was recorded of deleted vehicles could not be deleted");
+            PURGE_AGAIN_AFTER_ERROR
+        }
+    }
+}
+
+/// Packs some days of the fuel log; returns whether there may be more.
+async fn pack_some(context: &Context) -> bool {
+    match pack_days(context).await {
+        Ok(days) => {
+            if days > 0 {
+                tracing::info!(days, "packed days of the fuel log");
+            }
+            days > 0
+        }
+        Err(error) => {
+            tracing::warn!(%error, "days of the fuel log could not be packed");
+            false
+        }
     }
 }
 

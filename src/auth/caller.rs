@@ -161,6 +161,21 @@ impl Caller {
         }
     }
 
+    /// The scope of an organization that is deleted, for an operator who has what is left of it deleted.
+    pub async fn deleted_scope(
+        &self,
+        db: &Db,
+        action: Action,
+        organization: OrganizationId,
+    ) -> Result<OrgScope, AuthError> {
+        let operator = self.operator(action)?;
+        if organization::existed(db.read(), operator, organization).await? && db.shard().holds(organization) {
+            Ok(OrgScope::new(organization))
+        } else {
+            Err(AuthError::NotFound)
+        }
+    }
+
     /// The platform scope, for something only operators may do.
     pub fn operator(&self, action: Action) -> Result<Operator, AuthError> {
         self.may(action)?;

@@ -165,7 +165,7 @@ pub struct AuditEntry {
     /// The members that changed, as they were; null for something new.
     #[schema(value_type = Option<Object>)]
     pub before: Option<Value>,
-    /// The members that changed, as they became; null for something deleted.
+    /// The members that changed, as they became; null for something deleted, but `purge` if what was recorded of it goes too.
     #[schema(value_type = Option<Object>)]
     pub after: Option<Value>,
     /// When.

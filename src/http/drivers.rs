@@ -9,7 +9,7 @@ use super::body::OptionalBody;
 use super::code::Code;
 use super::problem::Problem;
 use super::query::{Query, flag, word};
-use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
+use super::request::{InOrganization, Matching, PathId, Purging, Shared, SignedCaller};
 use crate::domain::body::Params;
 use crate::domain::driver::{CreateDriver, DriverIn, DriverStatus, LockIn, UnlockIn};
 use crate::domain::field::FieldError;
@@ -144,18 +144,23 @@ pub async fn update_driver(
 }
 
 /// Delete the organization's profile of a driver, and its lock. What they drive for it ends now; their history is kept.
-/// With the last organization's profile the person goes too, and the licence may be entered anew.
+/// With the last organization's profile the person goes too, and the licence may be entered anew. With `purge=true` what the
+/// profile says is deleted, and with the last profile the person's name and licence; that there was a driver stays.
 #[utoipa::path(delete, path = "/v1/drivers/{id}", tag = "drivers",
     params(("id" = DriverId, Path),
+        Purging,
         InOrganization),
     responses((status = 204, description = "Deleted")))]
 pub async fn delete_driver(
     context: Shared,
+    SignedCaller(caller): SignedCaller,
     PathId(id): PathId<DriverId>,
+    mut query: Query,
     Matching(if_match): Matching,
-    by: Scoped,
 ) -> Answer {
-    ops::delete_driver(&context, &by, id, &if_match).await?;
+    let purges = query.purges();
+    let by = query.scoped(caller)?;
+    ops::delete_driver(&context, &by, id, &if_match, purges).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

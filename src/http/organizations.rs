@@ -9,7 +9,7 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 use super::answer::{self, Answer, PageOf};
 use super::body::JsonBody;
 use super::query::{Query, word};
-use super::request::{Matching, MaybeCaller, PathId, PathToken, Shared, SignedCaller};
+use super::request::{Matching, MaybeCaller, PathId, PathToken, Purging, Shared, SignedCaller};
 use crate::domain::activation::{ActivationRequest, ActivationStatus};
 use crate::domain::body::Params;
 use crate::domain::members::{Members, email};
@@ -220,17 +220,18 @@ pub async fn update_organization(
 
 /// Delete an organization. Its people and system users cannot sign in any more, its trackers are refused.
 ///
-/// What it recorded is kept. Its slug and its people's addresses may be used again.
+/// What it recorded is kept, or goes with `purge=true`. Its slug and its people's addresses may be used again.
 #[utoipa::path(delete, path = "/v1/organizations/organization/{id}", tag = "organizations",
-    params(("id" = OrganizationId, Path)), responses((status = 204, description = "Deleted")))]
+    params(("id" = OrganizationId, Path), Purging), responses((status = 204, description = "Deleted")))]
 pub async fn delete_organization(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     PathId(id): PathId<OrganizationId>,
-    query: Query,
+    mut query: Query,
     Matching(if_match): Matching,
 ) -> Answer {
+    let purges = query.purges();
     query.finish()?;
-    ops::delete_organization(&context, &caller, id, &if_match).await?;
+    ops::delete_organization(&context, &caller, id, &if_match, purges).await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -97,6 +97,11 @@ impl Query {
         .flatten()
     }
 
+    /// Whether a deletion takes with it what was recorded.
+    pub fn purges(&mut self) -> bool {
+        self.one("purge", flag).unwrap_or(false)
+    }
+
     /// The instant after which what is listed was changed.
     pub fn updated_after(&mut self) -> Option<Timestamp> {
         self.one("updatedAfter", instant)

@@ -42,6 +42,15 @@ pub struct InOrganization {
     organization_id: Option<OrganizationId>,
 }
 
+/// The parameter of a deletion that may take with it what was recorded.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "described only: [`Query::purges`] reads it")]
+pub struct Purging {
+    /// true: what was recorded is deleted too, soon after; also of what was deleted before
+    purge: Option<bool>,
+}
+
 /// The id in the path. A malformed one is not found, like any unknown one.
 #[derive(Debug)]
 pub struct PathId<T>(pub T);

@@ -10,7 +10,7 @@ use super::code::Code;
 use super::geofences::bbox;
 use super::problem::Problem;
 use super::query::{Query, id, instant, word};
-use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
+use super::request::{InOrganization, Matching, PathId, Purging, Shared, SignedCaller};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::domain::assignment::CurrentDriver;
 use crate::domain::body::Params;
@@ -255,17 +255,21 @@ pub async fn update_vehicle(
     answered(&context, &by.caller, &scope, vehicle, Shown::Plain).await
 }
 
-/// Delete a vehicle. Its stays end now; its history is kept.
+/// Delete a vehicle. Its stays end now; its history is kept, or goes with `purge=true`.
 #[utoipa::path(delete, path = "/v1/vehicles/{id}", tag = "vehicles",
     params(("id" = VehicleId, Path),
+        Purging,
         InOrganization),
     responses((status = 204, description = "Deleted")))]
 pub async fn delete_vehicle(
     context: Shared,
+    SignedCaller(caller): SignedCaller,
     PathId(id): PathId<VehicleId>,
+    mut query: Query,
     Matching(if_match): Matching,
-    by: Scoped,
 ) -> Answer {
-    ops::delete_vehicle(&context, &by, id, &if_match).await?;
+    let purges = query.purges();
+    let by = query.scoped(caller)?;
+    ops::delete_vehicle(&context, &by, id, &if_match, purges).await?;
     Ok(HttpResponse::NoContent().finish())
 }

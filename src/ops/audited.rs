@@ -57,6 +57,7 @@ macro_rules! audited {
 
 audited!(
     Organization => Organization, |organization| organization.id.0;
+    OrganizationId => Organization, |id| id.0;
     Driver => Driver, |driver| driver.id.0;
     DriverId => Driver, |id| id.0;
     Tracker => Tracker, |tracker| tracker.id.0;

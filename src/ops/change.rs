@@ -229,6 +229,29 @@ impl<'a> Change<'a> {
         self.record(before, AuditAction::Delete, Some(json!(before)), None).await
     }
 
+    /// Audits that something was deleted, with its last state; `purges`: with all that was recorded of it.
+    pub(super) async fn deleted_with<T: Audited + Serialize>(
+        &mut self,
+        before: &T,
+        purges: bool,
+    ) -> Result<Recorded, OpError> {
+        match purges {
+            true => self.purged(before, Some(json!(before))).await,
+            false => self.deleted(before).await,
+        }
+    }
+
+    /// Audits that all that was recorded of something goes, and has that done after the commit. `before`: its last state,
+    /// unless it was deleted before.
+    pub(super) async fn purged(
+        &mut self,
+        what: &impl Audited,
+        before: Option<Value>,
+    ) -> Result<Recorded, OpError> {
+        self.after.wakes_purge = true;
+        self.record(what, AuditAction::Delete, before, Some(json!({ "purge": true }))).await
+    }
+
     /// Audits an action on `what` that changed members.
     pub(super) async fn done(
         &mut self,

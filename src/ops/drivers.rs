@@ -32,7 +32,7 @@ use crate::store::assignment::{self, Ending, Open};
 pub use crate::store::driver::{Filter, SORT_KEYS};
 use crate::store::driver_card::Of;
 use crate::store::sql::{On, Tx};
-use crate::store::{driver, driver_card, driver_file, driver_lock, driver_profile};
+use crate::store::{driver, driver_card, driver_file, driver_lock, driver_profile, driver_purge};
 
 /// How a document gets a file.
 const FILES_ELSEWHERE: &str =
@@ -187,31 +187,55 @@ pub async fn update_driver(
 }
 
 /// Deletes the organization's profile of a driver and releases its lock: the driver's assignments in it end now,
-/// their history stays. The person is deleted with the last profile.
+/// their history stays. The person is deleted with the last profile. `purges`: what the profile says goes, and what is known of
+/// the person once nobody has a profile, also if the profile was deleted before.
 pub async fn delete_driver(
     context: &Context,
     by: &Scoped,
     id: DriverId,
     if_match: &IfMatch,
+    purges: bool,
 ) -> Result<(), OpError> {
     let (mut change, scope) = Change::begin(context, by, Action::WriteDrivers).await?;
-    let current = hold_own(change.tx(), &scope, id).await?;
-    if_match.check(&current)?;
+    driver::hold(change.on(), &scope, id).await?;
+    let current = driver::find(change.on(), &scope, id, purges).await?.ok_or(OpError::NotFound)?;
+    let before = if current.deleted_at.is_none() {
+        if_match.check(&current)?;
+        end_profile(&mut change, &scope, &current, by.caller.id).await?;
+        Some(json!(current))
+    } else {
+        None
+    };
+    if !purges {
+        let recorded = change.deleted(&current).await?;
+        return change.commit(recorded, ()).await;
+    }
     let now = change.now();
-    let ending = Ending { at: now, by: Some(by.caller.id), reason: EndReason::DriverDeleted };
-    change.end_assignments(&scope, Open::OfDriver(id), ending).await?;
-    driver_lock::unlock(change.on(), &scope, Some(id), now.into()).await?;
+    driver_purge::purge(change.tx(), &scope, Some(id), now.into()).await?;
+    let recorded = change.purged(&id, before).await?;
+    change.commit(recorded, ()).await
+}
+
+/// Deletes the organization's profile of a driver, with its assignments, lock, files and cards.
+async fn end_profile(
+    change: &mut Change<'_>,
+    scope: &OrgScope,
+    current: &Driver,
+    by: Uuid,
+) -> Result<(), OpError> {
+    let (now, id) = (change.now(), current.id);
+    let ending = Ending { at: now, by: Some(by), reason: EndReason::DriverDeleted };
+    change.end_assignments(scope, Open::OfDriver(id), ending).await?;
+    driver_lock::unlock(change.on(), scope, Some(id), now.into()).await?;
     let mut bare = current.clone();
     bare.attributes.profile.documents.iter_mut().for_each(|document| document.file = None);
-    driver_profile::update(change.on(), &scope, &bare).await?;
-    driver_file::keep(change.on(), &scope, id, &[]).await?;
-    driver_profile::delete(change.on(), &scope, Some(id), now.into()).await?;
-    driver_card::delete(change.tx(), &scope, Of::Driver(id)).await?;
-    driver_card::settle(change.tx(), &scope, Of::Driver(id), now.into()).await?;
-    driver::delete_unknown(change.on(), &scope, Some(id), now.into()).await?;
-    tell_others(&mut change, &scope, id, AuditAction::Delete, (json!({}), json!({}))).await?;
-    let recorded = change.deleted(&current).await?;
-    change.commit(recorded, ()).await
+    driver_profile::update(change.on(), scope, &bare).await?;
+    driver_file::keep(change.on(), scope, id, &[]).await?;
+    driver_profile::delete(change.on(), scope, Some(id), now.into()).await?;
+    driver_card::delete(change.tx(), scope, Of::Driver(id)).await?;
+    driver_card::settle(change.tx(), scope, Of::Driver(id), now.into()).await?;
+    driver::delete_unknown(change.on(), scope, Some(id), now.into()).await?;
+    tell_others(change, scope, id, AuditAction::Delete, (json!({}), json!({}))).await
 }
 
 /// Takes the files away of documents that are gone.

@@ -12,11 +12,12 @@ use crate::store::sql::SqlError;
 
 /// A day is packed when it has been over for this long: most of what comes late has come by then.
 const OVER_SECONDS: f64 = 86_400.0;
-/// Readings of one pass, about: some minutes. What is left waits for the next one.
-const READINGS_IN_PASS: usize = 10_000_000;
+/// Readings of one pass, about: some seconds.
+const READINGS_IN_PASS: usize = 500_000;
 
-/// Packs what is to be packed of every organization, or a good part of it; returns how many days. What retention takes soon stays as
-/// it is. May be cancelled at any time; the next call continues. Not to be called beside [`enforce`](super::retention::enforce).
+/// Packs days of every organization until some readings are packed; returns how many days, 0 if none are left. What retention takes
+/// soon stays as it is. May be cancelled at any time; the next call continues. Not to be called beside
+/// [`enforce`](super::retention::enforce) or [`purge`](super::purge::purge).
 pub async fn pack_days(context: &Context) -> Result<usize, SqlError> {
     let (db, now) = (&context.db, context.clock.now());
     let until = day_of(now.plus_seconds(-OVER_SECONDS));

@@ -43,6 +43,7 @@ pub mod pending_trackers;
 pub mod position_history;
 pub mod positions;
 mod publish;
+pub mod purge;
 pub mod request_context;
 pub mod retention;
 pub mod scoped;

@@ -1,5 +1,6 @@
 //! Organizations.
 
+use serde_json::{Value, json};
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
@@ -24,7 +25,7 @@ use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::user::{User, UserIn};
 pub use crate::store::organization::{Filter, SORT_KEYS};
 use crate::store::sql::is_conflict;
-use crate::store::{activation, creator, organization, user};
+use crate::store::{activation, creator, driver_purge, organization, purge, user};
 
 /// The creator of an organization.
 enum Creator {
@@ -249,20 +250,41 @@ async fn with_attributes(
 }
 
 /// Deletes an organization, softly: its users and system users can no longer sign in and its trackers are refused;
-/// what it recorded is kept.
+/// what it recorded is kept. `purges`: it goes soon after, also if the organization was deleted before.
 pub async fn delete_organization(
     context: &Context,
     caller: &Caller,
     id: OrganizationId,
     if_match: &IfMatch,
+    purges: bool,
 ) -> Result<(), OpError> {
     caller.operator(Action::DeleteOrganization)?;
-    let scope = caller.scope(&context.db, Action::DeleteOrganization, Some(id)).await?;
+    let scope = match caller.scope(&context.db, Action::DeleteOrganization, Some(id)).await {
+        Err(AuthError::NotFound) if purges => {
+            caller.deleted_scope(&context.db, Action::DeleteOrganization, id).await?
+        }
+        scope => scope?,
+    };
     let mut change = Change::within(context, Some(caller), Some(scope)).await?;
-    let current = held(change.tx(), &scope).await?;
+    organization::hold(change.on(), &scope).await?;
+    let Some(current) = organization::find(change.on(), &scope).await? else {
+        return if purges { purge_all(change, &scope, None).await } else { Err(OpError::NotFound) };
+    };
     if_match.check(&current)?;
     organization_lifecycle::advance(&mut change, &scope, &current, OrganizationStep::Delete).await?;
+    if purges {
+        return purge_all(change, &scope, Some(json!(current))).await;
+    }
     let recorded = change.deleted(&current).await?;
+    change.commit(recorded, ()).await
+}
+
+/// Has all go that was recorded of the vehicles and known of the drivers of an organization that is deleted now, or was before.
+async fn purge_all(mut change: Change<'_>, scope: &OrgScope, before: Option<Value>) -> Result<(), OpError> {
+    let now = change.now();
+    driver_purge::purge(change.tx(), scope, None, now.into()).await?;
+    purge::mark_organization(change.tx(), scope, now.into()).await?;
+    let recorded = change.purged(&scope.organization_id(), before).await?;
     change.commit(recorded, ()).await
 }
 

@@ -71,6 +71,8 @@ pub(super) struct AfterCommit {
     pub(super) organizations: Vec<OrganizationId>,
     /// Letters were put into the outbox.
     pub(super) wakes_post: bool,
+    /// Something was deleted with all that was recorded of it.
+    pub(super) wakes_purge: bool,
     /// Messages to open sockets, such as that they must end; sent in this order.
     pub(super) sessions: Vec<TellSessions>,
 }
@@ -79,6 +81,9 @@ impl AfterCommit {
     fn run(self, context: &Context) {
         if self.wakes_post {
             context.mail.wake();
+        }
+        if self.wakes_purge {
+            context.purges.notify_one();
         }
         self.sessions.into_iter().for_each(|tell| tell(&context.sessions));
     }

@@ -20,7 +20,7 @@ use crate::store::{
 /// Most rows per transaction.
 const MOST_ROWS: i64 = 2_000;
 /// Fewest rows per transaction, however long they take.
-const FEWEST_ROWS: i64 = 50;
+pub(super) const FEWEST_ROWS: i64 = 50;
 /// After a transaction that took longer than this, the next ones are smaller, because other writers wait meanwhile.
 const SLICE: Duration = Duration::from_millis(50);
 
@@ -165,7 +165,7 @@ async fn delete_rows(
 }
 
 /// Deletes slice by slice until nothing is left, adjusting the size of the slices to [`SLICE`].
-async fn in_slices<F>(mut delete: impl FnMut(i64) -> F) -> Result<u64, SqlError>
+pub(super) async fn in_slices<F>(mut delete: impl FnMut(i64) -> F) -> Result<u64, SqlError>
 where
     F: Future<Output = Result<u64, SqlError>>,
 {

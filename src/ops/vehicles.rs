@@ -30,7 +30,7 @@ use crate::store::assignment::{self, Ending, Open};
 use crate::store::calibration::{self, NewCalibration};
 use crate::store::sql::Tx;
 pub use crate::store::vehicle::{Filter, SORT_KEYS};
-use crate::store::{out_of_service, past, tracker, vehicle};
+use crate::store::{out_of_service, past, purge, tracker, vehicle};
 
 /// A new vehicle, with its new tracker if one was requested.
 #[derive(Debug, Serialize)]
@@ -267,16 +267,20 @@ async fn keep_calibration(
     Ok(calibration::add(tx.on(), scope, vehicle.id, &new, vehicle.updated_at.into(), has_past).await?)
 }
 
-/// Deletes a vehicle. Its stays in geofences, its trackers' installations and its driver's assignment end now.
+/// Deletes a vehicle. Its stays in geofences, its trackers' installations and its driver's assignment end now. `purges`: all
+/// that was recorded of it goes soon after, also if it was deleted before.
 pub async fn delete_vehicle(
     context: &Context,
     by: &Scoped,
     id: VehicleId,
     if_match: &IfMatch,
+    purges: bool,
 ) -> Result<(), OpError> {
     let (mut change, scope) = Change::begin(context, by, Action::WriteVehicles).await?;
     vehicle::hold(change.on(), &scope, id).await?;
-    let current = vehicle::find(change.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
+    let Some(current) = vehicle::find(change.on(), &scope, id).await? else {
+        return if purges { purge_deleted(change, &scope, id).await } else { Err(OpError::NotFound) };
+    };
     if_match.check(&current)?;
     let now = change.now();
     out_of_service::begin(change.on(), &scope, id, now.into()).await?;
@@ -288,8 +292,20 @@ pub async fn delete_vehicle(
     }
     let ending = Ending { at: now, by: Some(by.caller.id), reason: EndReason::VehicleDeleted };
     change.end_assignments(&scope, Open::OfVehicle(id), ending).await?;
-    let recorded = change.deleted(&current).await?;
+    if purges {
+        purge::mark_vehicle(change.on(), &scope, id, now.into()).await?;
+    }
+    let recorded = change.deleted_with(&current, purges).await?;
     change.tell_sessions(move |sessions| sessions.trackers_changed(scope.organization_id()));
+    change.commit(recorded, ()).await
+}
+
+/// Has all go that was recorded of a vehicle that was deleted before.
+async fn purge_deleted(mut change: Change<'_>, scope: &OrgScope, id: VehicleId) -> Result<(), OpError> {
+    let deleted = vehicle::find_each(change.on(), scope, &[id]).await?.pop().ok_or(OpError::NotFound)?;
+    let now = change.now();
+    purge::mark_vehicle(change.on(), scope, id, now.into()).await?;
+    let recorded = change.purged(&deleted, None).await?;
     change.commit(recorded, ()).await
 }
 

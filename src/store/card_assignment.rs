@@ -87,8 +87,10 @@ type Owner = (Uuid, Option<Time>);
 
 /// Makes a vehicle's assignments by cards from an instant on what they should be, and logs what changed, as of `now`.
 pub(super) async fn make(tx: &mut Tx, vehicle: VehicleId, from: Timestamp, now: Timestamp) -> Result<Made> {
-    let said = "select exists (select 1 from card_run where vehicle_id = $1) \
-        or exists (select 1 from assignment where vehicle_id = $1 and origin = 'card')";
+    // Once what the readers said is deleted, the assignments that followed from it stand.
+    let said = "select (exists (select 1 from card_run where vehicle_id = $1) \
+        or exists (select 1 from assignment where vehicle_id = $1 and origin = 'card')) \
+        and not exists (select 1 from vehicle where id = $1 and purge_asked_at is not null)";
     let is_said: bool = tx.on().sql(said).bind(vehicle.0).scalar().await?;
     if !is_said {
         return Ok(Made::AsBefore);
@@ -132,10 +134,21 @@ async fn hold(tx: &mut Tx, vehicle: VehicleId) -> Result<Option<Owner>> {
     tx.on().sql(select).push_bind(vehicle.0).push(lock).optional().await
 }
 
+/// Whether an assignment is still what the cards say: of a driver whose cards are deleted with all else, it stands.
+macro_rules! still_by_card {
+    () => {
+        "(origin = 'card' and exists (select 1 from card_holding h \
+         where h.driver_id = assignment.driver_id and h.organization_id = assignment.organization_id))"
+    };
+}
+
 /// The vehicle's assignments by cards that reach into a time.
 async fn stored(tx: &mut Tx, vehicle: VehicleId, (from, to): Span) -> Result<Vec<Card>> {
-    let select =
-        "select id, driver_id, started_at, ended_at from assignment where origin = 'card' and vehicle_id = ";
+    let select = concat!(
+        "select id, driver_id, started_at, ended_at from assignment where ",
+        still_by_card!(),
+        " and vehicle_id = "
+    );
     let stmt = tx.on().sql(select).push_bind(vehicle.0).push(" and started_at >= ").push_bind(Time(from));
     match to {
         Some(to) => stmt.push(" and started_at < ").push_bind(Time(to)),
@@ -171,9 +184,13 @@ async fn holdings(tx: &mut Tx, organization: Uuid, from: Timestamp, runs: &[Run]
     Ok(found.into_iter().map(holding).collect())
 }
 
-/// When somebody said who drives the vehicle, in order.
+/// When somebody said who drives the vehicle, or nothing can be said of it any more, in order.
 async fn by_hand(tx: &mut Tx, vehicle: VehicleId, (from, to): Span) -> Result<Vec<Span>> {
-    let select = "select started_at, ended_at from assignment where origin = 'manual' and vehicle_id = ";
+    let select = concat!(
+        "select started_at, ended_at from assignment where not ",
+        still_by_card!(),
+        " and vehicle_id = "
+    );
     let stmt = tx.on().sql(select).push_bind(vehicle.0).push(" and (ended_at is null or ended_at > ");
     let mut stmt = stmt.push_bind(Time(from)).push(")");
     if let Some(to) = to {

@@ -157,6 +157,11 @@ pub async fn exists(on: On<'_>, _: Operator, id: OrganizationId) -> Result<bool>
         .await
 }
 
+/// Whether an organization exists or existed.
+pub async fn existed(on: On<'_>, _: Operator, id: OrganizationId) -> Result<bool> {
+    on.sql("select exists (select 1 from organization where id = $1)").bind(Uuid::from(id)).scalar().await
+}
+
 /// The organization of a scope.
 pub async fn find(on: On<'_>, scope: &OrgScope) -> Result<Option<Organization>> {
     let row: Option<Row> = on

@@ -25,10 +25,10 @@ const SELECT_VEHICLES: &str = "select v.id, v.organization_id, v.name, v.trackin
 /// Spans in which a vehicle was out of service, oldest first.
 pub(super) type Spans = Vec<(Timestamp, Option<Timestamp>)>;
 
-/// Every vehicle in use of the shard, and those taken out of use that still have open stays or await a correction; each with the
-/// newest commit contained in its stored state.
+/// Every vehicle in use of the shard, and those taken out of use that still have open stays or await a correction, unless all of
+/// that is to be deleted; each with the newest commit contained in its stored state.
 pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<(VehicleSeed, i64)>> {
-    let in_use = "(v.deleted_at is null or s.dirty_from is not null \
+    let in_use = "v.purge_asked_at is null and (v.deleted_at is null or s.dirty_from is not null \
         or exists (select 1 from visit where visit.vehicle_id = v.id and visit.exited_at is null))";
     let stmt = db.read().sql(SELECT_VEHICLES).push(in_use);
     read_seeds(db, stmt.and_of_shard(db.shard(), "v.organization_id")).await

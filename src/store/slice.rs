@@ -18,8 +18,10 @@ use super::time::{Time, just_after};
 /// `tail`: the vehicle's fixes that are in no chunk, read before.
 pub(super) async fn read_slice(db: &Db, vehicle: VehicleId, tail: &[ChunkFix]) -> Result<Option<Slice>> {
     let mut tx = db.begin_snapshot().await?;
+    // What is about to be deleted is not put right before.
     let select = "select dirty_from, dirty_until, dirty_origin from vehicle_state \
-        where vehicle_id = $1 and dirty_from is not null";
+        where vehicle_id = $1 and dirty_from is not null \
+        and not exists (select 1 from vehicle v where v.id = $1 and v.purge_asked_at is not null)";
     let mark: Option<MarkRow> = tx.on().sql(select).bind(vehicle.0).optional().await?;
     let Some(mark) = mark else { return Ok(None) };
     let mark = mark.mark()?;

@@ -58,6 +58,7 @@ mod positions_history;
 mod post;
 mod protocol;
 mod publishing;
+mod purges;
 #[expect(dead_code, reason = "tests of the live server use the rest")]
 #[path = "../live/receiver.rs"]
 mod receiver;

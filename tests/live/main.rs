@@ -33,6 +33,7 @@ mod orders;
 mod organization_end;
 mod poison;
 mod proxy;
+mod purge;
 mod raw_data;
 mod receiver;
 mod released;

@@ -22,6 +22,7 @@ mod near;
 mod opening;
 mod overspeed;
 mod poison;
+mod purge;
 mod retention;
 mod schema;
 mod slices;

@@ -68,12 +68,13 @@ impl Track {
 }
 
 /// The first instant of a span at which the vehicle has a record or a row of the fuel log: a start may be dated back by
-/// centuries.
+/// centuries. What is being deleted is left as it is, or a record would be written again.
 async fn first_in(tx: &mut Tx, vehicle: Uuid, from: Timestamp, to: Timestamp) -> Result<Option<Timestamp>> {
     let select = "select min(found.first_at) from (select min(occurred_at) as first_at from records \
         where vehicle_id = $1 and occurred_at >= $2 and occurred_at < $3 \
         union all select min(recorded_at) as first_at from fuel_log \
-        where vehicle_id = $1 and recorded_at >= $2 and recorded_at < $3) as found";
+        where vehicle_id = $1 and recorded_at >= $2 and recorded_at < $3) as found \
+        where not exists (select 1 from vehicle v where v.id = $1 and v.purge_asked_at is not null)";
     let first: Option<Time> =
         tx.on().sql(select).bind(vehicle).bind(Time(from)).bind(Time(to)).scalar().await?;
     Ok(first.map(|Time(first)| first))

@@ -587,7 +587,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Delete the organization's profile of a driver, and its lock
-         * @description What they drive for it ends now; their history is kept. With the last organization's profile the person goes too, and the licence may be entered anew.
+         * @description What they drive for it ends now; their history is kept. With the last organization's profile the person goes too, and the licence may be entered anew. With `purge=true` what the profile says is deleted, and with the last profile the person's name and licence; that there was a driver stays.
          *
          *     Takes an access token.
          */
@@ -1196,7 +1196,7 @@ export interface paths {
          * Delete an organization
          * @description Its people and system users cannot sign in any more, its trackers are refused.
          *
-         *     What it recorded is kept. Its slug and its people's addresses may be used again.
+         *     What it recorded is kept, or goes with `purge=true`. Its slug and its people's addresses may be used again.
          *
          *     Takes an access token.
          */
@@ -1844,7 +1844,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Delete a vehicle
-         * @description Its stays end now; its history is kept.
+         * @description Its stays end now; its history is kept, or goes with `purge=true`.
          *
          *     Takes an access token.
          */
@@ -2732,7 +2732,7 @@ export interface components {
              *     `otherOrganization` for what another one did to a driver of whom both have a profile.
              */
             readonly actorRole: string;
-            /** @description The members that changed, as they became; null for something deleted. */
+            /** @description The members that changed, as they became; null for something deleted, but `purge` if what was recorded of it goes too. */
             readonly after?: Record<string, never> | null;
             /** @description The members that changed, as they were; null for something new. */
             readonly before?: Record<string, never> | null;
@@ -9016,6 +9016,8 @@ export interface operations {
     readonly delete_driver: {
         readonly parameters: {
             readonly query?: {
+                /** @description true: what was recorded is deleted too, soon after; also of what was deleted before */
+                readonly purge?: boolean;
                 /** @description Operators name the organization */
                 readonly organizationId?: components["schemas"]["OrganizationId"];
             };
@@ -11200,7 +11202,10 @@ export interface operations {
     };
     readonly delete_organization: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description true: what was recorded is deleted too, soon after; also of what was deleted before */
+                readonly purge?: boolean;
+            };
             readonly header?: {
                 /** @description The ETag it must still have, else 412 */
                 readonly "If-Match"?: string;
@@ -13668,6 +13673,8 @@ export interface operations {
     readonly delete_vehicle: {
         readonly parameters: {
             readonly query?: {
+                /** @description true: what was recorded is deleted too, soon after; also of what was deleted before */
+                readonly purge?: boolean;
                 /** @description Operators name the organization */
                 readonly organizationId?: components["schemas"]["OrganizationId"];
             };

@@ -103,6 +103,16 @@ impl Core {
         self.see_through_for(WAIT_FOR_RECENT, forgotten).await
     }
 
+    /// Those of some vehicles that are not known any more, once all that was handed over of them before is committed.
+    pub(crate) async fn forgotten(&self, vehicles: &[VehicleId]) -> Result<Vec<VehicleId>, LiveError> {
+        let mut forgotten = Vec::new();
+        for vehicle in vehicles {
+            let known = self.router.directory.send(Known(*vehicle)).await.map_err(|_| LiveError::Stopped)?;
+            forgotten.extend(known.is_none().then_some(*vehicle));
+        }
+        self.writer.barrier().await.map(|()| forgotten)
+    }
+
     async fn forget(&self, vehicle: VehicleId) -> Result<(), LiveError> {
         self.router.directory.send(ForgetVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
         let of = self.occupancy.send(Forget(vehicle)).await.map_err(|_| LiveError::Stopped)?;
