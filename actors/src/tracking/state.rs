@@ -242,47 +242,6 @@ impl VehicleState {
     /// After a longer time, the vehicle may have been anywhere.
     const MAX_TRACED_SECONDS: f64 = 3_600.0;
 
-    /// Becomes a copy of another state, in the memory that it has.
-    pub(crate) fn copy_from(&mut self, other: &Self) {
-        let Self {
-            last,
-            attributes,
-            suspect,
-            newest_entry,
-            newest_stored,
-            future,
-            stays,
-            trail,
-            standstill,
-            out_since,
-            came_from,
-            jumped_at,
-            corrected_to,
-            unsaved,
-            fuel,
-            overspeed,
-            journey,
-        } = other;
-        self.last = *last;
-        self.attributes.clone_from(attributes);
-        self.suspect.clone_from(suspect);
-        self.newest_entry = *newest_entry;
-        self.newest_stored = *newest_stored;
-        self.future.clone_from(future);
-        self.stays.clone_from(stays);
-        self.trail.clone_from(trail);
-        self.standstill.clone_from(standstill);
-        self.out_since = *out_since;
-        self.came_from = *came_from;
-        self.jumped_at = *jumped_at;
-        self.corrected_to = *corrected_to;
-        self.unsaved = *unsaved;
-        self.fuel.clone_from(fuel);
-        self.overspeed.clone_from(overspeed);
-        self.journey.clone_from(journey);
-        debug_assert!(self == other, "a member is not copied");
-    }
-
     /// The newest entry of the timeline, including a fix that waits for the next one.
     #[must_use]
     pub fn newest(&self) -> Timestamp {

@@ -30,8 +30,6 @@ pub(crate) struct VehicleActor {
     pub(super) parts: VehicleParts,
     /// The state once everything it handed over is committed.
     pub(super) state: Arc<VehicleState>,
-    /// The state before it, in whose memory the next one is made if nobody reads it by then.
-    spare: Option<Arc<VehicleState>>,
     pub(super) last_used: Instant,
     /// Nothing was asked of it yet: the caller that had it started is about to.
     pub(super) is_new: bool,
@@ -82,7 +80,6 @@ impl VehicleActor {
             quarantined: parts.poison.quarantined(),
             parts,
             state: Arc::default(),
-            spare: None,
             last_used: Instant::now(),
             is_new: true,
             retired: false,
@@ -135,9 +132,8 @@ impl VehicleActor {
         let fixes = in_order.as_deref().unwrap_or(part.fixes());
         self.remember(fixes);
         // If the step panics, this notes the fix it was at, before the part is lost and sent again.
-        let copy = self.copy_of_state();
         let guard = self.parts.poison.guard(fixes);
-        let step = self.step(copy, |state, judgement, effects, meters| {
+        let step = self.step(|state, judgement, effects, meters| {
             effects.rows.reserve_exact(fixes.len());
             let mut check = StayCheck::of(state);
             for (index, fix) in fixes.iter().enumerate() {
@@ -164,27 +160,13 @@ impl VehicleActor {
         }
     }
 
-    /// A copy of the state that nobody else holds. Memory that goes from this thread to the writer's and back to the
-    /// allocator costs more than the copy: a spare state is written over.
-    fn copy_of_state(&mut self) -> Arc<VehicleState> {
-        let mut spare = self.spare.take();
-        match spare.as_mut().and_then(Arc::get_mut) {
-            Some(free) => free.copy_from(&self.state),
-            None => spare = None,
-        }
-        spare.unwrap_or_else(|| Arc::new(VehicleState::clone(&self.state)))
-    }
-
-    /// Runs one step of the engine on a copy of the state.
-    fn step(
-        &self,
-        mut state: Arc<VehicleState>,
-        run: impl FnOnce(&mut VehicleState, &Judgement<'_>, &mut Effects, &Meters),
-    ) -> Step {
+    /// Runs one step of the engine.
+    fn step(&self, run: impl FnOnce(&mut VehicleState, &Judgement<'_>, &mut Effects, &Meters)) -> Step {
         let fences = self.parts.fences.load();
         let judgement =
             Judgement { vehicle: &self.parts.vehicle, fences: &fences, detected_at: (self.parts.clock)() };
-        let mut effects = Box::<Effects>::default();
+        let (mut state, mut effects) = (Arc::clone(&self.state), Box::<Effects>::default());
+        // Copied once, to where it stays.
         run(Arc::make_mut(&mut state), &judgement, &mut effects, &self.parts.meters);
         Step { state, effects, judged_at: judgement.detected_at }
     }
@@ -229,7 +211,7 @@ impl VehicleActor {
         let age_seconds = arrived.map_or(0.0, |arrived| judged_at.seconds_since(arrived).max(0.0));
         let write = Write { to_store, part, link: self.chain.append(), age_seconds };
         match self.parts.writer.take(write) {
-            Ok(()) => self.spare = Some(std::mem::replace(&mut self.state, state)),
+            Ok(()) => self.state = state,
             Err(write) => {
                 self.correcting = None; // it remembers what has not happened
                 self.parts.occupancy.try_send(Withdraw(self.id())).ok(); // fails only while the core is stopping
@@ -368,8 +350,7 @@ impl Handler<Settle> for VehicleActor {
     fn handle(&mut self, settle: Settle, ctx: &mut Context<Self>) {
         let Settle { span, retire, part } = settle;
         self.in_generation(part, ctx, move |actor, part| {
-            let copy = actor.copy_of_state();
-            let step = actor.step(copy, |state, judgement, effects, meters| {
+            let step = actor.step(|state, judgement, effects, meters| {
                 let mut check = StayCheck::of(state);
                 tracking::settle_change(state, span, judgement, effects);
                 hold(check.agrees(&effects.records, state), meters);
