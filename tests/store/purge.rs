@@ -73,7 +73,7 @@ async fn run(store: &TestStore, text: String) {
 }
 
 /// A row for every table that tells something of a vehicle: `#n#` is an id, and what begins with a colon a value.
-const ROWS: [&str; 23] = [
+const ROWS: [&str; 24] = [
     "position (vehicle_id, recorded_at, latitude, longitude, received_at) values (:vehicle, :now, 1, 1, :now), \
      (:vehicle, :later, 1, 1, :later), (:vehicle, :far, 1, 1, :now)",
     "position_chunk (vehicle_id, recorded_at, ended_at, fixes) values (:vehicle, :now, :later, :bytes)",
@@ -81,6 +81,7 @@ const ROWS: [&str; 23] = [
      values (:vehicle, :now, 1, 1, :now, 'poison', '{}')",
     "fuel_log (vehicle_id, recorded_at, id, organization_id, received_at, unit, raw_value, quality) \
      values (:vehicle, :now, #7#, :organization, :now, 'percent', 1, 'ok')",
+    "fuel_day (vehicle_id, day, organization_id, claim) values (:vehicle, :now, :organization, #7#)",
     "records (id, sequence, kind, status, revision, organization_id, vehicle_id, occurred_at, confirmed_at, \
      detected_at, origin) values (#1#, :number000, 'drain', 'active', 1, :organization, :vehicle, :now, :now, :now, \
      'live'), (#2#, :number001, 'alert', 'active', 1, :organization, :vehicle, :now, :now, :now, 'live')",
