@@ -90,17 +90,16 @@ impl MqttBroker {
     /// after every start.
     #[must_use]
     pub fn reader_id(&self) -> Option<String> {
-        self.input.as_ref().map(|input| self.client_id(input.payload.as_str()))
+        let organization = self.organization.0.simple();
+        self.input.as_ref().map(|input| format!("waypost-{organization}-{}", input.payload.as_str()))
     }
 
-    /// The name of the connection that publishes.
+    /// The name of the connection that publishes: a broker ends the connection before of the same name, so each of an
+    /// organization's prefixes has its own.
     #[must_use]
     pub fn publisher_id(&self) -> Option<String> {
-        self.output.as_ref().map(|_| self.client_id("publish"))
-    }
-
-    fn client_id(&self, what: &str) -> String {
-        format!("waypost-{}-{what}", self.organization.0.simple())
+        let organization = self.organization.0.simple();
+        self.output.as_ref().map(|output| format!("{}-{organization}-publish", output.prefix))
     }
 }
 
@@ -246,7 +245,8 @@ impl Value for Vec<MqttBroker> {
         let mut names = HashSet::new();
         for broker in &brokers {
             let is_new = |name| names.insert((broker.host.clone(), broker.port, name));
-            if !broker.reader_id().into_iter().chain(broker.publisher_id()).all(is_new) {
+            let publishes = broker.output.as_ref().map(|_| broker.organization.0.to_string());
+            if !broker.reader_id().into_iter().chain(publishes).all(is_new) {
                 return Err(
                     "one for each broker, organization and payload, whose topics go together, and one that publishes",
                 );
@@ -347,5 +347,6 @@ mod tests {
         assert!(types(&both).matches("change.vehicle.deleted") && !types(&both).matches("geofence.entry"));
         assert_eq!(both.to_string(), format!("mqtt://h:1883/{ORGANIZATION}?payload=flespi&publish=waypost"));
         assert_ne!(both.reader_id(), both.publisher_id());
+        assert_ne!(out.publisher_id(), both.publisher_id());
     }
 }
