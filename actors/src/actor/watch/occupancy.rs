@@ -64,25 +64,22 @@ impl Occupancy {
         };
         for seed in seeds {
             occupancy.hub.lock().mark(seed.vehicle.id, seed.dirty_from);
-            let new = CommittedVehicle {
-                vehicle_id: seed.vehicle.id,
+            let new = Known {
                 organization_id: seed.vehicle.organization_id,
                 state: Arc::new(std::mem::take(&mut seed.state)),
                 dirty_from: seed.dirty_from,
-                may_have_crossed: true,
+                connectivity: connectivity_of(seed.vehicle.id),
             };
-            occupancy.add(new, connectivity_of(seed.vehicle.id));
+            occupancy.add(seed.vehicle.id, new);
         }
         occupancy
     }
 
     /// Adds a vehicle that was not known; returns the change.
-    fn add(&mut self, new: CommittedVehicle, connectivity: Arc<Connectivity>) -> VehicleUpdate {
-        let CommittedVehicle { vehicle_id, organization_id, state, dirty_from, .. } = new;
-        let crossed = crossed(&VehicleState::default(), &state);
-        let known = Known { organization_id, state, dirty_from, connectivity };
-        let now = known.now();
-        self.vehicles.insert(vehicle_id, known);
+    fn add(&mut self, vehicle_id: VehicleId, new: Known) -> VehicleUpdate {
+        let crossed = crossed(&VehicleState::default(), &new.state);
+        let (organization_id, now) = (new.organization_id, new.now());
+        self.vehicles.insert(vehicle_id, new);
         self.fleets.entry(organization_id).or_default().insert(vehicle_id);
         self.crossed(VehicleUpdate::new(vehicle_id, organization_id, crossed, now))
     }
@@ -331,10 +328,9 @@ impl Handler<Introduce> for Occupancy {
     fn handle(&mut self, new: Introduce, _: &mut Context<Self>) {
         if !self.vehicles.contains_key(&new.vehicle_id) {
             let Introduce { vehicle_id, organization_id } = new;
-            let (state, dirty_from) = (Arc::default(), None);
-            let may_have_crossed = false;
-            let new = CommittedVehicle { vehicle_id, organization_id, state, dirty_from, may_have_crossed };
-            let mut update = self.add(new, Arc::default());
+            let (state, connectivity) = (Arc::default(), Arc::default());
+            let new = Known { organization_id, state, dirty_from: None, connectivity };
+            let mut update = self.add(vehicle_id, new);
             let mut hub_state = self.hub.lock();
             update.order = hub_state.next_order();
             let vehicles = [Arc::new(update)];
