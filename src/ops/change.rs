@@ -229,18 +229,6 @@ impl<'a> Change<'a> {
         self.record(before, AuditAction::Delete, Some(json!(before)), None).await
     }
 
-    /// Audits that something was deleted, with its last state; `purges`: with all that was recorded of it.
-    pub(super) async fn deleted_with<T: Audited + Serialize>(
-        &mut self,
-        before: &T,
-        purges: bool,
-    ) -> Result<Recorded, OpError> {
-        match purges {
-            true => self.purged(before, Some(json!(before))).await,
-            false => self.deleted(before).await,
-        }
-    }
-
     /// Audits that all that was recorded of something goes, and has that done after the commit. `before`: its last state,
     /// unless it was deleted before.
     pub(super) async fn purged(

@@ -292,10 +292,12 @@ pub async fn delete_vehicle(
     }
     let ending = Ending { at: now, by: Some(by.caller.id), reason: EndReason::VehicleDeleted };
     change.end_assignments(&scope, Open::OfVehicle(id), ending).await?;
-    if purges {
+    let recorded = if purges {
         purge::mark_vehicle(change.on(), &scope, id, now.into()).await?;
-    }
-    let recorded = change.deleted_with(&current, purges).await?;
+        change.purged(&current, Some(json!(current))).await?
+    } else {
+        change.deleted(&current).await?
+    };
     change.tell_sessions(move |sessions| sessions.trackers_changed(scope.organization_id()));
     change.commit(recorded, ()).await
 }

@@ -121,18 +121,22 @@ impl Recorded {
     }
 }
 
+/// Some of a vehicle's records, the oldest.
+macro_rules! oldest {
+    () => {
+        "(select id from records where vehicle_id = $1 order by occurred_at, id limit $2)"
+    };
+}
+
 async fn delete_records(db: &Db, vehicle: VehicleId, rows: i64) -> Result<u64> {
     let mut tx = db.begin().await?;
     for delete in [
-        "delete from alert_state where alert_id in (select id from records where vehicle_id = $1 \
-        order by occurred_at, id limit $2)",
-        "delete from fuel_verdict where event_id in (select id from records where vehicle_id = $1 \
-        order by occurred_at, id limit $2)",
+        concat!("delete from alert_state where alert_id in ", oldest!()),
+        concat!("delete from fuel_verdict where event_id in ", oldest!()),
     ] {
         tx.on().sql(delete).bind(vehicle.0).bind(rows).run().await?;
     }
-    let delete = "delete from records where id in (select id from records where vehicle_id = $1 \
-        order by occurred_at, id limit $2)";
+    let delete = concat!("delete from records where id in ", oldest!());
     let deleted = tx.on().sql(delete).bind(vehicle.0).bind(rows).run().await?;
     tx.commit().await?;
     Ok(deleted)
