@@ -73,9 +73,12 @@ pub(super) async fn keep_retention(context: Context) {
         }
         // With time, licences expire: the writer looks, as after each edit.
         context.live.number_changes();
+        let mut has_more = true;
         loop {
             let again = purge_marked(&context).await;
-            if !pack_some(&context).await {
+            // Once no day is left, it is asked again in the next hour and not with each purge.
+            has_more = has_more && pack_some(&context).await;
+            if !has_more {
                 tokio::select! {
                     () = sleep_until(until.min(Instant::now() + again)) => {}
                     () = context.purges.notified() => {}

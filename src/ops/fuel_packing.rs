@@ -33,12 +33,12 @@ pub async fn pack_days(context: &Context) -> Result<usize, SqlError> {
                 let step = pack_some(&context.track, of, horizon.fuel, until).await?;
                 days += step.days;
                 readings += step.readings;
-                if readings >= READINGS_IN_PASS {
-                    return Ok(days);
-                }
                 if step.days > 0 {
                     // Half of the time is for others.
                     sleep(began.elapsed()).await;
+                }
+                if readings >= READINGS_IN_PASS {
+                    return Ok(days);
                 }
                 if step.is_done {
                     break;
