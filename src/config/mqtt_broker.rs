@@ -90,16 +90,18 @@ impl MqttBroker {
     /// after every start.
     #[must_use]
     pub fn reader_id(&self) -> Option<String> {
-        let organization = self.organization.0.simple();
-        self.input.as_ref().map(|input| format!("waypost-{organization}-{}", input.payload.as_str()))
+        self.input.as_ref().map(|input| self.client_id("waypost", input.payload.as_str()))
     }
 
     /// The name of the connection that publishes: a broker ends the connection before of the same name, so each of an
     /// organization's prefixes has its own.
     #[must_use]
     pub fn publisher_id(&self) -> Option<String> {
-        let organization = self.organization.0.simple();
-        self.output.as_ref().map(|output| format!("{}-{organization}-publish", output.prefix))
+        self.output.as_ref().map(|output| self.client_id(&output.prefix, "publish"))
+    }
+
+    fn client_id(&self, prefix: &str, what: &str) -> String {
+        format!("{prefix}-{}-{what}", self.organization.0.simple())
     }
 }
 
