@@ -1,19 +1,19 @@
 //! Searches the model of ownership to its end and prints how much that was.
 //!
-//! `waypost-ownership [PAUSES [LOST_CONNECTIONS [FAILOVERS [FIXES [NODES [SHARDS]]]]]]`, each one if it is not said; nodes and
-//! shards are three and two.
+//! `waypost-ownership [PAUSES [LOST_CONNECTIONS [FAILOVERS [FIXES [NODES [SHARDS [ALIKE]]]]]]]`, each one if it is not said; nodes and
+//! shards are three and two. `ALIKE`: 1 if both shards rank the nodes alike, 0 if each has its own node.
 
 use std::process::ExitCode;
 use std::time::Instant;
 
 use stateright::report::WriteReporter;
 use stateright::{Checker, Model};
-use waypost_ownership::model::{Limits, Ownership};
+use waypost_ownership::model::{Limits, Ownership, Ranking};
 
 fn main() -> ExitCode {
     let numbers: Result<Vec<u8>, _> = std::env::args().skip(1).map(|arg| arg.parse()).collect();
     let Ok(numbers) = numbers else {
-        eprintln!("numbers, please: pauses, lost connections, failovers, fixes, nodes, shards");
+        eprintln!("numbers, please: pauses, lost connections, failovers, fixes, nodes, shards, alike");
         return ExitCode::from(2);
     };
     let number = |index: usize, default| numbers.get(index).copied().unwrap_or(default);
@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         fixes: number(3, 1),
         nodes: usize::from(number(4, 3)),
         shards: usize::from(number(5, 2)),
+        ranking: if number(6, 0) == 0 { Ranking::OwnNode } else { Ranking::Alike },
         ..Limits::CALM
     };
     println!("{limits:?}");

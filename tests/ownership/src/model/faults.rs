@@ -62,10 +62,10 @@ impl Ownership {
         let node = &state.nodes[index];
         state.pauses_left = state.pauses_left.checked_sub(1).filter(|_| node.speaks())?;
         *state.sessions[index].as_mut()? = 0;
-        let view = state.live();
+        let part = self.part(state.live(), index);
         let node = &mut state.nodes[index];
         node.is_paused = true;
-        node.unread = Some(Beat { begun: 0, view });
+        node.unread = Some(Beat { begun: 0, part });
         Some(())
     }
 
@@ -75,9 +75,9 @@ impl Ownership {
         if !std::mem::take(&mut node.is_paused) {
             return None;
         }
-        if let Some(Beat { begun, view }) = node.unread.take() {
+        if let Some(Beat { begun, part }) = node.unread.take() {
             node.lease = if self.makes(Mistake::CountsFromTheEnd) { 0 } else { begun };
-            (node.begun, node.view) = (begun, view);
+            (node.begun, node.part) = (begun, Some(part));
         }
         Some(())
     }

@@ -8,6 +8,9 @@
 //!   committed was right when the question came.
 //! - A transaction has one shard. A node commits several together, but they share nothing except the connection.
 //! - Nobody drains: it is a give-back as any other.
+//!
+//! States that differ only by the numbers of their nodes and shards are searched once, so in a way that a search prints a node may
+//! change its number from one step to the next.
 
 mod actions;
 mod database;
@@ -15,6 +18,7 @@ mod faults;
 mod ownership;
 pub mod promises;
 mod recovery;
+mod renumbering;
 mod state;
 mod targets;
 
@@ -22,7 +26,9 @@ use stateright::{Model, Property};
 
 pub use self::actions::Action;
 use self::recovery::{Recovery, in_turn};
+use self::renumbering::{Renumbering, renumberings};
 pub use self::state::{Beat, Broken, Core, MAX_NODES, MAX_SHARDS, Node, Shard, State, Transaction};
+pub use self::targets::Ranking;
 use self::targets::{Targets, targets};
 
 /// How much of everything there is: it bounds the states.
@@ -44,6 +50,8 @@ pub struct Limits {
     pub lease_ticks: u8,
     /// Ticks after which the database ends an idle session, and an idle transaction.
     pub idle_ticks: u8,
+    /// To which nodes shards belong.
+    pub ranking: Ranking,
 }
 
 impl Limits {
@@ -57,6 +65,7 @@ impl Limits {
         failovers: 0,
         lease_ticks: 2,
         idle_ticks: 3,
+        ranking: Ranking::OwnNode,
     };
 }
 
@@ -101,6 +110,7 @@ pub struct Ownership {
     actions: Vec<Action>,
     in_turn: Vec<Action>,
     recovery: Recovery,
+    renumberings: Vec<Renumbering>,
 }
 
 impl Ownership {
@@ -117,11 +127,13 @@ impl Ownership {
     #[must_use]
     pub fn with(limits: Limits, mistakes: &[Mistake]) -> Self {
         assert!((1..=MAX_NODES).contains(&limits.nodes) && (1..=MAX_SHARDS).contains(&limits.shards));
-        let Limits { nodes, shards, .. } = limits;
+        let Limits { nodes, shards, ranking, .. } = limits;
+        let targets = targets(ranking, shards);
         Self {
             limits,
             mistakes: mistakes.to_vec(),
-            targets: targets(shards),
+            renumberings: renumberings(&targets, nodes, shards),
+            targets,
             actions: Action::all(nodes, shards).collect(),
             in_turn: in_turn(nodes, shards),
             recovery: Recovery::default(),
@@ -132,9 +144,12 @@ impl Ownership {
         self.mistakes.contains(&mistake)
     }
 
-    /// Whether a shard belongs to a node, by the nodes that are alive.
-    fn is_target(&self, live: u8, shard: usize, node: usize) -> bool {
-        self.targets[usize::from(live)][shard] == Some(node as u8)
+    /// The shards that belong to a node, as bits, by the nodes that are alive.
+    fn part(&self, live: u8, node: usize) -> u8 {
+        let targets = self.targets[usize::from(live)].iter().enumerate();
+        targets
+            .filter(|(_, target)| **target == Some(node as u8))
+            .fold(0, |bits, (shard, _)| bits | 1 << shard)
     }
 
     /// The state after an action; `None` where it cannot happen.
@@ -169,7 +184,8 @@ impl Model for Ownership {
     }
 
     fn next_state(&self, state: &State, action: Action) -> Option<State> {
-        self.after(state, action).filter(|next| next != state)
+        let next = self.after(state, action).filter(|next| next != state)?;
+        Some(self.renumberings.iter().map(|renumbering| renumbering.of(&next)).fold(next, State::min))
     }
 
     fn properties(&self) -> Vec<Property<Self>> {

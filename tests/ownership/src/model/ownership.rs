@@ -14,9 +14,9 @@ impl Ownership {
             return None;
         }
         *state.sessions[node].as_mut()? = 0;
-        let view = state.live();
+        let part = self.part(state.live(), node);
         let node = &mut state.nodes[node];
-        (node.lease, node.begun, node.view) = (0, 0, view);
+        (node.lease, node.begun, node.part) = (0, 0, Some(part));
         Some(())
     }
 
@@ -27,7 +27,7 @@ impl Ownership {
             return None;
         }
         let has_failed = state.sessions[index].is_none() && !node.is_cut;
-        let has_passed = node.lease >= self.limits.lease_ticks && (node.view != 0 || node.is_cut);
+        let has_passed = node.lease >= self.limits.lease_ticks && (node.part.is_some() || node.is_cut);
         if !has_failed && !has_passed {
             return None;
         }
@@ -53,7 +53,7 @@ impl Ownership {
     pub(super) fn lock(&self, state: &mut State, index: usize, shard: usize) -> Option<()> {
         let node = &state.nodes[index];
         let is_free = state.shards[shard].holder.is_none();
-        let is_wanted = self.is_target(node.view, shard, index) && node.cores[shard] == Core::Absent;
+        let is_wanted = node.belongs(shard) == Some(true) && node.cores[shard] == Core::Absent;
         // Whatever the session is asked also counts its idle time anew, which no promise rests on.
         if !node.speaks() || state.sessions[index].is_none() || !is_free || !is_wanted {
             return None;
@@ -106,7 +106,7 @@ impl Ownership {
     pub(super) fn give_back(&self, state: &mut State, index: usize, shard: usize) -> Option<()> {
         let node = &mut state.nodes[index];
         let Core::Serving { epoch, seen } = node.cores[shard] else { return None };
-        if !node.speaks() || node.view == 0 || self.is_target(node.view, shard, index) {
+        if !node.speaks() || node.belongs(shard) != Some(false) {
             return None;
         }
         node.cores[shard] = Core::Stopping { epoch, seen };

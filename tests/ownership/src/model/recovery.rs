@@ -90,7 +90,7 @@ impl Ownership {
             let node = &state.nodes[owner];
             let serves = matches!(node.cores[shard], Core::Serving { epoch, .. } if epoch == stored.epoch);
             let is_valid = node.speaks() && node.lease < self.limits.lease_ticks;
-            self.is_target(live, shard, owner) && serves && is_valid
+            self.part(live, owner) & (1 << shard) != 0 && serves && is_valid
         })
     }
 

@@ -9,7 +9,7 @@ pub const MAX_NODES: usize = 3;
 pub const MAX_SHARDS: usize = 2;
 
 /// Everything at one moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct State {
     /// What each process knows and does.
     pub nodes: [Node; MAX_NODES],
@@ -28,7 +28,7 @@ pub struct State {
 }
 
 /// A process of the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node {
     /// It takes no step.
     pub is_paused: bool,
@@ -47,8 +47,9 @@ pub struct Node {
     pub lease: u8,
     /// Ticks since the last beat that was heard truly began. Of the model alone.
     pub begun: u8,
-    /// The nodes that the last beat saw alive, as bits; none before the first beat of a session.
-    pub view: u8,
+    /// The shards that belong to it by the nodes that its last beat saw alive, as bits: all that it does with them. `None` before
+    /// the first beat of a session.
+    pub part: Option<u8>,
     /// The transaction of its writer.
     pub transaction: Transaction,
     /// What it has of each shard.
@@ -56,16 +57,16 @@ pub struct Node {
 }
 
 /// The answer of a beat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Beat {
     /// Ticks since it began.
     pub begun: u8,
-    /// The nodes alive then, as bits.
-    pub view: u8,
+    /// The shards that belong to the node by the nodes alive then, as bits.
+    pub part: u8,
 }
 
 /// The live core of a shard on a node, from the lock to the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Core {
     /// None.
     Absent,
@@ -100,7 +101,7 @@ pub enum Core {
 }
 
 /// A node's transaction: the row of its shard's writer is locked from its beginning to the commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Transaction {
     /// None.
     Absent,
@@ -124,7 +125,7 @@ pub enum Transaction {
 }
 
 /// A shard in the database, and what its tracker knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shard {
     /// Whose session has the advisory lock.
     pub holder: Option<u8>,
@@ -139,7 +140,7 @@ pub struct Shard {
 }
 
 /// Promises that a step has broken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Broken {
     /// A row of an older epoch was committed after one of a newer.
     pub order_of_epochs: bool,
@@ -196,10 +197,16 @@ impl Node {
             unread: None,
             lease: lease_ticks,
             begun: lease_ticks,
-            view: 0,
+            part: None,
             transaction: Transaction::Absent,
             cores: [Core::Absent; MAX_SHARDS],
         }
+    }
+
+    /// Whether a shard belongs to it, by its last beat; `None` before that.
+    #[must_use]
+    pub fn belongs(&self, shard: usize) -> Option<bool> {
+        self.part.map(|part| part & (1 << shard) != 0)
     }
 
     /// Its lock session answers as far as it knows.
