@@ -143,7 +143,8 @@ impl GroupMember for Track {
     fn claim(&self, writes: &[VehicleWrite]) -> Claim {
         let records: usize = writes.iter().map(|write| write.effects.records.len()).sum();
         let of = ShardEpoch { shard: self.db.shard(), epoch: self.epoch };
-        Claim { of, records: records as i64 }
+        let is_logged = writes.iter().any(|write| !write.effects.rows.is_empty());
+        Claim { of, records: records as i64, is_logged }
     }
 
     fn memory(&self) -> Arc<Mutex<Memory>> {

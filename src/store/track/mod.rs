@@ -36,6 +36,7 @@ use waypost_actors::watch::Audience;
 pub(super) use self::fix_log::logged_fixes;
 pub use self::group_commit::GroupCommit;
 use self::memory::Memory;
+use self::reserved::touch;
 use self::tails::Tails;
 use super::fuel_day::FuelDays;
 use super::packed_chunk::ChunkFix;
@@ -177,8 +178,7 @@ impl Track {
     /// The numbers as they stand, if this is still the writer. Touches the row, so that it waits
     /// for a transaction that may still be on its way.
     async fn is_writer(&self, tx: &mut Tx) -> Result<Option<Numbers>> {
-        let touch = "update writer set epoch = epoch where name = $1 and epoch = $2 \
-            returning next_sequence, log_number";
+        let touch = touch(self.db.engine());
         tx.on().sql(touch).bind(self.db.shard().writer()).bind(self.epoch).optional().await
     }
 

@@ -18,6 +18,8 @@ use crate::store::state_row::{Left, MarkChange, NewState};
 const LOG_FIXES: usize = 300_000;
 /// And how many for each vehicle, so that a row is not written for a few fixes however many vehicles there are.
 const LOG_FIXES_PER_VEHICLE: usize = 16;
+/// Rows are written this many at once at least, as far as there are so many: neighbours share a page, which is logged once for all.
+const ROWS_AT_ONCE: usize = 16;
 
 /// A state that is newer than its row.
 #[derive(Clone, Debug)]
@@ -92,7 +94,9 @@ impl Unsaved {
         let vehicles = self.behind.len().max(1);
         let bound = LOG_FIXES.max(LOG_FIXES_PER_VEHICLE * vehicles);
         let owed = self.owed + fixes * vehicles;
-        let (due, owed) = (owed / bound, owed % bound);
+        let due = owed / bound;
+        let due = if due < ROWS_AT_ONCE.min(vehicles) { 0 } else { due };
+        let owed = owed - due * bound;
         let turn = self.next_turns(due).last().map(|(vehicle, _)| vehicle);
         let mut plan = Plan { saved: Vec::new(), logged: Vec::new(), fresh: HashMap::new(), owed, turn };
         let mut left = left;
@@ -219,7 +223,26 @@ mod tests {
                 fixes_per_row >= bound / vehicles,
                 "{vehicles} vehicles: a row per {fixes_per_row} fixes"
             );
-            assert!(most <= 500 * vehicles / bound + 1, "{vehicles} vehicles: {most} rows in one commit");
+            let due = 500 * vehicles / bound;
+            assert!(
+                most <= ROWS_AT_ONCE.max(due) + due + 1,
+                "{vehicles} vehicles: {most} rows in one commit"
+            );
+        }
+    }
+
+    #[test]
+    fn small_commits_write_many_rows_at_once_or_none() {
+        for (vehicles, expected) in [(1_000, ROWS_AT_ONCE), (1, 1)] {
+            let mut unsaved = Unsaved::default();
+            let mut written = BTreeMap::<usize, usize>::new();
+            for number in 0..200_000 {
+                let plan = unsaved.plan(left(std::iter::once(number % vehicles), true), 1_000);
+                *written.entry(plan.saved.len()).or_default() += 1;
+                unsaved.committed(plan, number as i64);
+            }
+            let least = written.keys().find(|rows| **rows > 0);
+            assert_eq!(least, Some(&expected), "{vehicles} vehicles: {written:?}");
         }
     }
 
