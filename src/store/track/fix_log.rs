@@ -13,6 +13,7 @@ use waypost_actors::prepare::fences_by_organization;
 use waypost_actors::tracking::{Applied, Context, Mark, VehicleState, replay};
 
 use super::packed_fixes::{AppliedTo, pack, unpack};
+use super::tails::Tails;
 use crate::store::packed_chunk::ChunkFix;
 use crate::store::position_row::fresh_of;
 use crate::store::rows::{Column, Insert};
@@ -75,30 +76,35 @@ pub(super) async fn trim(tx: &mut Tx, before: i64) -> Result<()> {
     Ok(())
 }
 
-/// Every row of the shard, oldest first: the number of the commit and what it applied.
-pub(super) async fn read(db: &Db) -> Result<Vec<(i64, Vec<AppliedTo>)>> {
+/// A row as it is stored: the number of the commit and what it applied, packed. A start with many vehicles has room for all of them
+/// like this, and for one at a time unpacked.
+pub(super) type PackedRow = (i64, Vec<u8>);
+
+/// Every row of the shard, oldest first.
+pub(super) async fn read(db: &Db) -> Result<Vec<PackedRow>> {
     let select = "select number, fixes from fix_log where shard = $1 order by number";
-    opened(db.read().sql(select).bind(i64::from(db.shard().number())).all().await?)
+    db.read().sql(select).bind(i64::from(db.shard().number())).all().await
 }
 
-fn opened(rows: Vec<(i64, Vec<u8>)>) -> Result<Vec<(i64, Vec<AppliedTo>)>> {
+fn unpacked(rows: &[PackedRow]) -> impl Iterator<Item = Result<(i64, Vec<AppliedTo>)>> {
     let unreadable =
         |number, error: SqlError| SqlError::Decode(format!("row {number} of fix_log: {error}").into());
-    rows.into_iter()
-        .map(|(number, fixes)| Ok((number, unpack(&fixes).map_err(|error| unreadable(number, error))?)))
-        .collect()
+    rows.iter()
+        .map(move |(number, fixes)| Ok((*number, unpack(fixes).map_err(|error| unreadable(*number, error))?)))
 }
 
 /// The fixes that are in the log and in no chunk: those that were newer than all others of their vehicles when they were
 /// stored, and came after the states that are stored.
 pub(in crate::store) async fn logged_fixes(db: &Db) -> Result<HashMap<VehicleId, Vec<ChunkFix>>> {
     // A vehicle's are all of one shard.
-    let log = opened(db.read().sql("select number, fixes from fix_log order by shard, number").all().await?)?;
+    let log: Vec<PackedRow> =
+        db.read().sql("select number, fixes from fix_log order by shard, number").all().await?;
     let select = "select vehicle_id, log_number from vehicle_state";
     let stored: Vec<(Uuid, i64)> = db.lists().sql(select).all().await?;
     let stored: HashMap<Uuid, i64> = stored.into_iter().collect();
     let mut logged: HashMap<VehicleId, Vec<ChunkFix>> = HashMap::new();
-    for (number, steps) in log {
+    for row in unpacked(&log) {
+        let (number, steps) = row?;
         for (vehicle, applied) in steps {
             if stored.get(&vehicle.0).is_none_or(|stored| number > *stored) {
                 logged.entry(vehicle).or_default().extend(fresh_of(&applied.rows));
@@ -109,8 +115,12 @@ pub(in crate::store) async fn logged_fixes(db: &Db) -> Result<HashMap<VehicleId,
 }
 
 /// Whom the log names.
-pub(super) fn named(log: &[(i64, Vec<AppliedTo>)]) -> HashSet<VehicleId> {
-    log.iter().flat_map(|(_, steps)| steps).map(|(vehicle, _)| *vehicle).collect()
+pub(super) fn named(log: &[PackedRow]) -> Result<HashSet<VehicleId>> {
+    let mut named = HashSet::new();
+    for row in unpacked(log) {
+        named.extend(row?.1.into_iter().map(|(vehicle, _)| vehicle));
+    }
+    Ok(named)
 }
 
 /// What a replay found.
@@ -121,17 +131,17 @@ pub(super) struct Replayed {
     /// Where applying again did not come to the same.
     pub(super) marks: HashMap<VehicleId, Mark>,
     /// Fixes that were newer than all others of their vehicles when they were stored, and are in no chunk yet.
-    pub(super) fresh: HashMap<VehicleId, Vec<ChunkFix>>,
+    pub(super) tails: Tails,
 }
 
-/// Brings states up to the end of the log. `stored`: up to which commit each vehicle's row is.
+/// Brings states up to the end of the log. `stored`: up to which commit each vehicle's row is; `named`: whom the log names.
 pub(super) fn replay_all(
     seeds: &mut [VehicleSeed],
     stored: &HashMap<VehicleId, i64>,
     fences: &[Fence],
-    log: Vec<(i64, Vec<AppliedTo>)>,
-) -> Replayed {
-    let named = named(&log);
+    log: &[PackedRow],
+    named: &HashSet<VehicleId>,
+) -> Result<Replayed> {
     let mut seeds: HashMap<VehicleId, &mut VehicleSeed> = seeds
         .iter_mut()
         .filter(|seed| named.contains(&seed.vehicle.id))
@@ -143,14 +153,15 @@ pub(super) fn replay_all(
         fences.iter().filter(|fence| organizations.contains(&fence.organization_id)).cloned().collect();
     let (fences, no_fences) = (fences_by_organization(&fences), FenceSet::empty());
     let mut replayed = Replayed::default();
-    for (number, steps) in log {
+    for row in unpacked(log) {
+        let (number, steps) = row?;
         for (vehicle, applied) in steps {
             let Some(seed) = seeds.get_mut(&vehicle) else { continue };
             if stored.get(&vehicle).is_some_and(|stored| number <= *stored) {
                 continue;
             }
             replayed.since.entry(vehicle).or_insert(number);
-            replayed.fresh.entry(vehicle).or_default().extend(fresh_of(&applied.rows));
+            replayed.tails.append(vehicle, &fresh_of(&applied.rows).collect::<Vec<_>>())?;
             let fences = fences.get(&seed.vehicle.organization_id).unwrap_or(&no_fences);
             let context = Context { vehicle: &seed.vehicle, fences, detected_at: applied.judged_at };
             let began = began(&seed.state, &applied);
@@ -162,7 +173,7 @@ pub(super) fn replay_all(
             }
         }
     }
-    replayed
+    Ok(replayed)
 }
 
 /// The earliest instant of what a step may have recorded.

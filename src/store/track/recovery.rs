@@ -104,27 +104,26 @@ impl Track {
             return Ok(Stored { vehicles, fences });
         }
         let log = fix_log::read(&self.db).await?;
+        let (named, log) = beside(move || Ok((fix_log::named(&log)?, log))).await?;
         let in_use: HashSet<VehicleId> = vehicles.iter().map(|seed| seed.vehicle.id).collect();
         // Those that were taken out of use since are replayed too, for their fixes.
-        let gone = fix_log::named(&log).into_iter().filter(|vehicle| !in_use.contains(vehicle));
+        let gone = named.iter().copied().filter(|vehicle| !in_use.contains(vehicle));
         for (seed, number) in read_vehicles_of(&self.db, &gone.collect::<Vec<_>>()).await? {
             vehicles.push(seed);
             numbers.push(number);
         }
-        let replayed = spawn_blocking(move || {
+        let (mut stored, replayed) = beside(move || {
             let numbers = vehicles.iter().map(|seed| seed.vehicle.id).zip(numbers).collect();
-            let replayed = fix_log::replay_all(&mut vehicles, &numbers, &fences, log);
-            (Stored { vehicles, fences }, replayed)
-        });
-        let (mut stored, replayed) = replayed.await.map_err(|panic| SqlError::Decode(panic.into()))?;
+            let replayed = fix_log::replay_all(&mut vehicles, &numbers, &fences, &log, &named)?;
+            Ok((Stored { vehicles, fences }, replayed))
+        })
+        .await?;
         let of_log = stored.vehicles.iter().filter_map(|seed| {
             let since = replayed.since.get(&seed.vehicle.id)?;
             Some((new_state(seed), *since))
         });
         memory.unsaved.resume(of_log);
-        for (vehicle, fixes) in &replayed.fresh {
-            self.tails.append(*vehicle, fixes)?;
-        }
+        self.tails.replace(replayed.tails);
         for seed in &stored.vehicles {
             self.tails.reach(seed.vehicle.id, seed.state.newest_stored);
         }
@@ -145,6 +144,11 @@ impl Track {
         }
         Ok(stored)
     }
+}
+
+/// Does what takes long on a thread of its own.
+async fn beside<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    spawn_blocking(work).await.map_err(|panic| SqlError::Decode(panic.into()))?
 }
 
 fn new_state(seed: &VehicleSeed) -> NewState {

@@ -101,6 +101,11 @@ impl Tails {
         self.write().entry(vehicle).or_default().append(fixes)
     }
 
+    /// What a log tells of the vehicles that it names.
+    pub(super) fn replace(&self, told: Self) {
+        self.write().extend(told.0.into_inner());
+    }
+
     /// A vehicle's fixes are all in chunks.
     pub(super) fn chunked(&self, vehicle: VehicleId) {
         if let Some(tail) = self.write().get_mut(&vehicle) {
