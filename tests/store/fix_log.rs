@@ -13,6 +13,7 @@ for_each_engine!(
     a_start_finds_states_that_were_never_stored,
     a_start_after_a_stop_finds_an_empty_log,
     the_log_is_cut_behind_the_oldest_state,
+    numbers_of_commits_go_on_behind_an_empty_log,
     a_vehicle_whose_settings_changed_awaits_a_correction,
     a_state_of_another_server_is_not_stored,
     states_are_saved_once_beside_commits,
@@ -102,6 +103,23 @@ async fn the_log_is_cut_behind_the_oldest_state(store: TestStore) {
     let newest = "select count(*) from vehicle_state where log_number = 24";
     assert_eq!((rows_of_log(&store).await, count(&store, newest).await), (0, 1));
     assert_eq!(start(&store).await.1[0].state, buses[0].state);
+}
+
+/// A state's row says by a number what of the log it has: one that came again would be taken for what is stored.
+async fn numbers_of_commits_go_on_behind_an_empty_log(store: TestStore) {
+    let track = stand(&store).await;
+    let mut bus = Driven::new(VEHICLE);
+    for seconds in 0..3 {
+        commit(&track, vec![bus.report(&[driving(seconds)])]).await;
+    }
+    let newest = "select max(number) from fix_log";
+    assert_eq!(count(&store, newest).await, 3);
+    track.save_states().await.expect("saved");
+    assert_eq!(rows_of_log(&store).await, 0);
+    let (track, _) = start(&store).await;
+    commit(&track, vec![bus.report(&[driving(3)])]).await;
+    assert_eq!(count(&store, newest).await, 4);
+    assert_eq!(start(&store).await.1[0].state, bus.state);
 }
 
 async fn a_vehicle_whose_settings_changed_awaits_a_correction(store: TestStore) {

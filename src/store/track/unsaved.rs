@@ -1,8 +1,8 @@
 //! Vehicles' states that are newer than their rows: which they are, and when the row of one is written.
 //!
-//! The fix log tells how such a state came about, so a row may lag. With each commit a few are written, all vehicles taking
-//! turns, so that the log behind all of them stays bounded; nothing runs beside the commits. They take turns in the order of
-//! their keys, because rows of neighbours share pages.
+//! The fix log tells how such a state came about, so a row may lag. Commits write some of them, all vehicles taking turns, so
+//! that the log behind all of them stays bounded; nothing runs beside the commits. They take turns in the order of their keys,
+//! and several at once, because rows of neighbours share pages.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Bound;
