@@ -14,6 +14,7 @@ for_each_engine!(
     a_start_after_a_stop_finds_an_empty_log,
     the_log_is_cut_behind_the_oldest_state,
     numbers_of_commits_go_on_behind_an_empty_log,
+    numbers_of_commits_go_on_behind_a_log_that_was_moved_here,
     a_vehicle_whose_settings_changed_awaits_a_correction,
     a_state_of_another_server_is_not_stored,
     states_are_saved_once_beside_commits,
@@ -119,6 +120,20 @@ async fn numbers_of_commits_go_on_behind_an_empty_log(store: TestStore) {
     let (track, _) = start(&store).await;
     commit(&track, vec![bus.report(&[driving(3)])]).await;
     assert_eq!(count(&store, newest).await, 4);
+    assert_eq!(start(&store).await.1[0].state, bus.state);
+}
+
+/// `waypost transfer` copies every table of a file, where the log alone may tell the newest number.
+async fn numbers_of_commits_go_on_behind_a_log_that_was_moved_here(store: TestStore) {
+    let track = stand(&store).await;
+    let mut bus = Driven::new(VEHICLE);
+    for seconds in 0..3 {
+        commit(&track, vec![bus.report(&[driving(seconds)])]).await;
+    }
+    store.db.write().sql("update writer set log_number = 1").run().await.expect("set back");
+    let (track, _) = start(&store).await;
+    commit(&track, vec![bus.report(&[driving(3)])]).await;
+    assert_eq!(count(&store, "select max(number) from fix_log").await, 4);
     assert_eq!(start(&store).await.1[0].state, bus.state);
 }
 

@@ -97,8 +97,12 @@ impl Track {
             let hold = tx.on().sql("select epoch from writer where name = $1").push(" for update");
             hold.bind(shard.writer()).run().await?;
         }
-        let take = "update writer set epoch = epoch + 1 where name = $1 returning epoch";
-        let epoch: i64 = tx.on().sql(take).bind(shard.writer()).scalar().await?;
+        // A store that was moved here from a file may have a log that is newer than its row.
+        let take = "update writer set epoch = epoch + 1, log_number = (select max(newest.number) from \
+            (select log_number as number from writer where name = $1 union all \
+            select number from fix_log where shard = $2) newest) where name = $1 returning epoch";
+        let take = tx.on().sql(take).bind(shard.writer()).bind(i64::from(shard.number()));
+        let epoch: i64 = take.scalar().await?;
         tx.commit().await?;
         let db = db.of_writer(shard, epoch);
         let tails = Arc::<Tails>::default();
