@@ -36,7 +36,7 @@ use waypost_actors::watch::Audience;
 pub(super) use self::fix_log::logged_fixes;
 pub use self::group_commit::GroupCommit;
 use self::memory::Memory;
-use self::reserved::touch;
+use self::reserved::{take_over, touch};
 use self::tails::Tails;
 use super::fuel_day::FuelDays;
 use super::packed_chunk::ChunkFix;
@@ -97,11 +97,7 @@ impl Track {
             let hold = tx.on().sql("select epoch from writer where name = $1").push(" for update");
             hold.bind(shard.writer()).run().await?;
         }
-        // A store that was moved here from a file may have a log that is newer than its row.
-        let take = "update writer set epoch = epoch + 1, log_number = (select max(newest.number) from \
-            (select log_number as number from writer where name = $1 union all \
-            select number from fix_log where shard = $2) newest) where name = $1 returning epoch";
-        let take = tx.on().sql(take).bind(shard.writer()).bind(i64::from(shard.number()));
+        let take = tx.on().sql(take_over(db.engine())).bind(shard.writer()).bind(i64::from(shard.number()));
         let epoch: i64 = take.scalar().await?;
         tx.commit().await?;
         let db = db.of_writer(shard, epoch);

@@ -45,11 +45,29 @@ macro_rules! anybody {
     };
 }
 
-/// The newest commit's number, on SQLite: what the row of numbers says, or a later row of the log.
-macro_rules! newest_in_file {
-    () => {
-        "max(log_number, (select coalesce(max(number), 0) from fix_log))"
+/// The newest commit's number: what the row of numbers says, or a later row of the log. `$greater`: the engine's function of two numbers.
+macro_rules! newest {
+    ($greater:literal, $of_shard:literal) => {
+        concat!($greater, "(log_number, (select coalesce(max(number), 0) from fix_log", $of_shard, "))")
     };
+}
+
+/// Makes whoever asks the writer (`$1`) of a shard (`$2`), in a new epoch. A store that was moved here from a file may have a log that
+/// is newer than its row.
+pub(super) const fn take_over(engine: Engine) -> &'static str {
+    macro_rules! take {
+        ($greater:literal) => {
+            concat!(
+                "update writer set epoch = epoch + 1, log_number = ",
+                newest!($greater, " where shard = $2"),
+                " where name = $1 returning epoch"
+            )
+        };
+    }
+    match engine {
+        Engine::Postgres => take!("greatest"),
+        Engine::Sqlite => take!("max"),
+    }
 }
 
 /// The numbers as they stand, if this is the writer (`$1`, in the epoch `$2`). Touches the row, so that it waits for a transaction that
@@ -61,7 +79,7 @@ pub(super) const fn touch(engine: Engine) -> &'static str {
         }
         Engine::Sqlite => concat!(
             "update writer set log_number = ",
-            newest_in_file!(),
+            newest!("max", ""),
             " where name = $1 and epoch = $2 returning next_sequence, log_number"
         ),
     }
@@ -79,13 +97,13 @@ pub(super) async fn reserve(tx: &mut Tx, claim: Claim) -> Result<Option<Reserved
     );
     const TAKE_IN_FILE: &str = concat!(
         "update writer set next_sequence = next_sequence + $1, log_number = 1 + ",
-        newest_in_file!(),
+        newest!("max", ""),
         " where name = $3 and epoch = $2 returning next_sequence - $1 as first, log_number as number, ",
         anybody!()
     );
     const LOGGED_IN_FILE: &str = concat!(
         "select next_sequence - $1 as first, 1 + ",
-        newest_in_file!(),
+        newest!("max", ""),
         " as number, ",
         anybody!(),
         " from writer where name = $3 and epoch = $2"
