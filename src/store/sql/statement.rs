@@ -207,8 +207,7 @@ impl<'c> Stmt<'c> {
     pub async fn all_beside<T: Record>(self) -> Result<Vec<T>> {
         let read = |rows: Result<Vec<Row>>| async {
             let rows = rows?;
-            let read = spawn_blocking(move || rows.iter().map(Row::read).collect::<Result<Vec<T>>>());
-            read.await.map_err(|panic| SqlError::Decode(panic.into()))?
+            beside(move || rows.iter().map(Row::read).collect::<Result<Vec<T>>>()).await
         };
         let some = self.rows().try_chunks(ROWS_TOGETHER).map_err(|broken| broken.1);
         some.map(read).buffered(UNDER_WAY).try_concat().await
@@ -231,4 +230,11 @@ impl<'c> Stmt<'c> {
     {
         Ok(self.one::<(T,)>().await?.0)
     }
+}
+
+/// Does what takes long on a thread of its own.
+pub(in crate::store) async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    spawn_blocking(work).await.map_err(|panic| SqlError::Decode(panic.into()))?
 }

@@ -12,7 +12,7 @@ use waypost_actors::ports::{VehicleSeed, VehicleWrite};
 use waypost_actors::prepare::fences_by_organization;
 use waypost_actors::tracking::{Applied, Context, Mark, VehicleState, replay};
 
-use super::packed_fixes::{AppliedTo, pack, unpack};
+use super::packed_fixes::{AppliedTo, pack, unpack, vehicles};
 use super::tails::Tails;
 use crate::store::packed_chunk::ChunkFix;
 use crate::store::position_row::fresh_of;
@@ -87,10 +87,12 @@ pub(super) async fn read(db: &Db) -> Result<Vec<PackedRow>> {
 }
 
 fn unpacked(rows: &[PackedRow]) -> impl Iterator<Item = Result<(i64, Vec<AppliedTo>)>> {
-    let unreadable =
-        |number, error: SqlError| SqlError::Decode(format!("row {number} of fix_log: {error}").into());
     rows.iter()
-        .map(move |(number, fixes)| Ok((*number, unpack(fixes).map_err(|error| unreadable(*number, error))?)))
+        .map(|(number, fixes)| Ok((*number, unpack(fixes).map_err(|error| unreadable(*number, error))?)))
+}
+
+fn unreadable(number: i64, error: SqlError) -> SqlError {
+    SqlError::Decode(format!("row {number} of fix_log: {error}").into())
 }
 
 /// The fixes that are in the log and in no chunk: those that were newer than all others of their vehicles when they were
@@ -117,8 +119,8 @@ pub(in crate::store) async fn logged_fixes(db: &Db) -> Result<HashMap<VehicleId,
 /// Whom the log names.
 pub(super) fn named(log: &[PackedRow]) -> Result<HashSet<VehicleId>> {
     let mut named = HashSet::new();
-    for row in unpacked(log) {
-        named.extend(row?.1.into_iter().map(|(vehicle, _)| vehicle));
+    for (number, fixes) in log {
+        named.extend(vehicles(fixes).map_err(|error| unreadable(*number, error))?);
     }
     Ok(named)
 }

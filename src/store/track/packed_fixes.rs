@@ -180,18 +180,28 @@ pub(super) fn pack(applied: &[AppliedTo]) -> Result<Vec<u8>> {
     to_stdvec(&packed).map_err(|error| SqlError::Encode(error.into()))
 }
 
-/// What one commit applied.
-pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<AppliedTo>> {
-    let packed = from_bytes(bytes).map_err(|error| SqlError::Decode(error.into()))?;
-    let (PackedCommit { judged_at: last, steps }, attributes) = match packed {
+/// The steps of a row, and what their fixes carry.
+fn read(bytes: &[u8]) -> Result<(PackedCommit, Option<Vec<u8>>)> {
+    match from_bytes(bytes).map_err(|error| SqlError::Decode(error.into()))? {
         Packed::First => {
             let what =
                 "it is in the form of an earlier version: start that one once more, and stop it with SIGTERM";
-            return Err(SqlError::Decode(what.into()));
+            Err(SqlError::Decode(what.into()))
         }
-        Packed::Second(commit) => (commit, None),
-        Packed::Third(commit, attributes) => (commit, Some(attributes)),
-    };
+        Packed::Second(commit) => Ok((commit, None)),
+        Packed::Third(commit, attributes) => Ok((commit, Some(attributes))),
+    }
+}
+
+/// The vehicles to which one commit applied something.
+pub(super) fn vehicles(bytes: &[u8]) -> Result<impl Iterator<Item = VehicleId>> {
+    let (commit, _) = read(bytes)?;
+    Ok(commit.steps.into_iter().map(|step| VehicleId(Uuid::from_bytes(step.vehicle))))
+}
+
+/// What one commit applied.
+pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<AppliedTo>> {
+    let (PackedCommit { judged_at: last, steps }, attributes) = read(bytes)?;
     let step = |step: PackedStep| {
         let judged_at = last.wrapping_sub(step.judged_before);
         let fixes = step.fixes.iter().map(|fix| fix.unpack(base_of(judged_at)));

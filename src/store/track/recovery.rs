@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use tokio::task::spawn_blocking;
 use waypost_actors::model::{Fence, Timestamp, VehicleId};
 use waypost_actors::ports::{Seeds, VehicleSeed, VehicleWrite};
 use waypost_actors::tracking::{Effects, Mark, VehicleState};
@@ -15,7 +14,7 @@ use crate::store::calibration;
 use crate::store::organization;
 use crate::store::position_chunk::insert_chunks;
 use crate::store::seeds::{read_fences, read_unsettled, read_vehicles, read_vehicles_of};
-use crate::store::sql::{Result, SqlError};
+use crate::store::sql::{Result, beside};
 use crate::store::state_row::{MarkChange, NewState, store_states};
 
 /// States that are written together, beside the commits.
@@ -144,11 +143,6 @@ impl Track {
         }
         Ok(stored)
     }
-}
-
-/// Does what takes long on a thread of its own.
-async fn beside<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    spawn_blocking(work).await.map_err(|panic| SqlError::Decode(panic.into()))?
 }
 
 fn new_state(seed: &VehicleSeed) -> NewState {
