@@ -223,11 +223,8 @@ mod tests {
                 fixes_per_row >= bound / vehicles,
                 "{vehicles} vehicles: a row per {fixes_per_row} fixes"
             );
-            let due = 500 * vehicles / bound;
-            assert!(
-                most <= ROWS_AT_ONCE.max(due) + due + 1,
-                "{vehicles} vehicles: {most} rows in one commit"
-            );
+            let most_at_once = ROWS_AT_ONCE + 500 * vehicles / bound;
+            assert!(most <= most_at_once, "{vehicles} vehicles: {most} rows in one commit");
         }
     }
 

@@ -106,7 +106,7 @@ fn two_shards_with_each_two_kinds_of_fault() {
 }
 
 #[test]
-#[ignore = "more than 5 million states"]
+#[ignore = "four million states"]
 fn one_shard_with_all_faults() {
     assert_kept(Limits { pauses: 1, lost_connections: 1, failovers: 1, fixes: 1, ..ONE_SHARD });
 }

@@ -61,6 +61,19 @@ mod tests {
     }
 
     #[test]
+    fn a_shard_changes_its_node_when_one_comes_back() {
+        for targets in [Ranking::OwnNode, Ranking::Alike].map(|ranking| targets(ranking, 2)) {
+            let moves = |with: usize, without: usize| {
+                (0..2).any(|shard| targets[with][shard] != targets[without][shard])
+            };
+            assert!((0..3).all(|node| {
+                moves(0b111 & !(1 << node), 0b111) || !targets[0b111].contains(&Some(node as u8))
+            }));
+            assert!((0..3).any(|node| moves(0b111 & !(1 << node), 0b111)));
+        }
+    }
+
+    #[test]
     fn a_shard_moves_between_living_nodes_where_both_rank_them_alike() {
         let moves = |ranking, node: usize| {
             let targets = targets(ranking, 2);
