@@ -203,3 +203,33 @@ test("a map is installed by one command while the server runs; what is none is r
   });
   await rm(directory, { recursive: true });
 });
+
+test("who runs the server is told how it gets streets even if the fleet arrives just as the map is drawn", async () => {
+  await withMap([], async ({ server }) => {
+    const operators = await stage.page({ server });
+    // The map's program comes after the fleet, and what the feed's worker says goes on as soon as the map is drawn: before
+    // effects of that render have run.
+    await operators.addInitScript(() => {
+      const held = (globalThis.held = []);
+      let isDrawn = false;
+      const { get, set } = Object.getOwnPropertyDescriptor(Worker.prototype, "onmessage");
+      Object.defineProperty(Worker.prototype, "onmessage", {
+        get,
+        set(listener) {
+          set.call(this, (event) => { if (isDrawn) listener(event); else held.push(() => listener(event)); });
+        },
+      });
+      new MutationObserver(() => {
+        if (isDrawn || !document.querySelector("[data-map=ready]")) return;
+        isDrawn = true;
+        for (const tell of held) tell();
+      }).observe(document, { subtree: true, attributes: true, childList: true });
+    });
+    await operators.route("**/fleet_map-*.js", async (route) => {
+      await operators.waitForFunction(() => globalThis.held.length > 1);
+      await route.continue();
+    });
+    await signIn(operators, { email: ADMIN, password: PASSWORD });
+    await operators.getByText("waypost map town.pmtiles").waitFor();
+  });
+});

@@ -19,6 +19,8 @@ export function NoStreets({ map: { map } }: { map: FleetMap }) {
     void import("./background").then(({ background }) => background).then((found) => { isBare.value = found === null; });
     const look = () => { isClose.value = map.getZoom() >= CLOSE_ZOOM; };
     map.on("moveend", look);
+    // it may have moved to the fleet since the first render
+    look();
     return () => { map.off("moveend", look); };
   }, []);
   if (!isOperator.value || !isBare.value || !isClose.value || isRead.value) return null;
