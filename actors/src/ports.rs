@@ -2,15 +2,16 @@
 //!
 //! Implemented by the server's `store`; the core knows no SQL.
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::future::ready;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::geofence::FenceTimeline;
+use crate::geofence::{FenceSet, FenceTimeline};
 use crate::model::{
-    Change, Connection, Fence, Fix, GeofenceId, OrganizationId, Silence, Timestamp, Vehicle, VehicleId,
+    Change, Connection, Fix, GeofenceId, OrganizationId, Silence, Timestamp, Vehicle, VehicleId,
 };
 use crate::tracking::{Effects, NearSpan, Record, VehicleState};
 pub use crate::tracking::{Slice, StoredFix};
@@ -147,8 +148,9 @@ pub struct VehicleSeed {
 pub struct Seeds {
     /// Every vehicle in use, and those taken out whose stays are still open or that are dirty.
     pub vehicles: Vec<VehicleSeed>,
-    /// Every fence with all its versions, deleted ones too.
-    pub fences: Vec<Fence>,
+    /// The fences of each organization that has any, with all their versions, deleted ones too; prepared, since a store may
+    /// have to judge by them before.
+    pub fences: HashMap<OrganizationId, FenceSet>,
     /// Versions of fences whose records may be missing: a server stopped in between, or they take
     /// effect later.
     pub unsettled: Vec<(OrganizationId, GeofenceId, i64)>,

@@ -21,6 +21,7 @@ use waypost_actors::model::{
     Timestamp, Vehicle, VehicleId, VehicleLimits,
 };
 use waypost_actors::ports::{Seeds, VehicleSeed};
+use waypost_actors::prepare::fences_by_organization;
 use waypost_actors::tracking::VehicleState;
 
 use crate::store::Forgetful;
@@ -162,7 +163,9 @@ async fn started(ids: &[VehicleId]) -> Live {
     let mut dice = Dice(5);
     let seeds = Seeds {
         vehicles: ids.iter().map(seed).collect(),
-        fences: (0..FENCES).map(|number| fence(number, &mut dice)).collect(),
+        fences: fences_by_organization(
+            &(0..FENCES).map(|number| fence(number, &mut dice)).collect::<Vec<_>>(),
+        ),
         unsettled: Vec::new(),
         uncalibrated: Vec::new(),
         silences: Vec::new(),

@@ -11,6 +11,7 @@ use waypost_actors::model::{
     Connection, Event, Fence, Fix, GeofenceId, OrganizationId, Silence, Timestamp, Vehicle, VehicleId,
 };
 use waypost_actors::ports::{Batch, Committed, RefusedFix, Seeds, Slice, StoreError, VehicleSeed};
+use waypost_actors::prepare::fences_by_organization;
 use waypost_actors::tracking::{Effects, Record, VehicleState};
 
 use crate::audit::audit;
@@ -275,7 +276,7 @@ impl Books {
         let unsettled = unsettled.filter(|(_, fence, version)| !self.settled.contains(&(*fence, *version)));
         Seeds {
             vehicles: self.vehicles.iter().map(seed).collect(),
-            fences: self.fences.clone(),
+            fences: fences_by_organization(&self.fences),
             unsettled: unsettled.copied().collect(),
             silences: self.silences.clone(),
             next_sequence: self.next_sequence(),

@@ -7,9 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 use waypost_actors::geofence::FenceSet;
-use waypost_actors::model::{Fence, OrganizationId, Origin, Timestamp, VehicleId};
+use waypost_actors::model::{OrganizationId, Origin, Timestamp, VehicleId};
 use waypost_actors::ports::{VehicleSeed, VehicleWrite};
-use waypost_actors::prepare::fences_by_organization;
 use waypost_actors::tracking::{Applied, Context, Mark, VehicleState, replay};
 
 use super::packed_fixes::{AppliedTo, pack, unpack, vehicles};
@@ -140,7 +139,7 @@ pub(super) struct Replayed {
 pub(super) fn replay_all(
     seeds: &mut [VehicleSeed],
     stored: &HashMap<VehicleId, i64>,
-    fences: &[Fence],
+    fences: &HashMap<OrganizationId, FenceSet>,
     log: &[PackedRow],
     named: &HashSet<VehicleId>,
 ) -> Result<Replayed> {
@@ -149,11 +148,7 @@ pub(super) fn replay_all(
         .filter(|seed| named.contains(&seed.vehicle.id))
         .map(|seed| (seed.vehicle.id, seed))
         .collect();
-    let organizations: HashSet<OrganizationId> =
-        seeds.values().map(|seed| seed.vehicle.organization_id).collect();
-    let fences: Vec<Fence> =
-        fences.iter().filter(|fence| organizations.contains(&fence.organization_id)).cloned().collect();
-    let (fences, no_fences) = (fences_by_organization(&fences), FenceSet::empty());
+    let no_fences = FenceSet::empty();
     let mut replayed = Replayed::default();
     for row in unpacked(log) {
         let (number, steps) = row?;

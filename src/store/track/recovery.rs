@@ -1,10 +1,12 @@
 //! How a start finds what the writer knew beyond what is stored, and how a stop leaves nothing of it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use waypost_actors::model::{Fence, Timestamp, VehicleId};
+use waypost_actors::geofence::FenceSet;
+use waypost_actors::model::{OrganizationId, Timestamp, VehicleId};
 use waypost_actors::ports::{Seeds, VehicleSeed, VehicleWrite};
+use waypost_actors::prepare::fences_by_organization;
 use waypost_actors::tracking::{Effects, Mark, VehicleState};
 
 use super::memory::Memory;
@@ -20,10 +22,10 @@ use crate::store::state_row::{MarkChange, NewState, store_states};
 /// States that are written together, beside the commits.
 const SAVED_TOGETHER: usize = 500;
 
-/// What is stored of all vehicles and fences.
+/// What is stored of all vehicles, and the fences of each organization that has any.
 struct Stored {
     vehicles: Vec<VehicleSeed>,
-    fences: Vec<Fence>,
+    fences: HashMap<OrganizationId, FenceSet>,
 }
 
 impl Track {
@@ -92,7 +94,11 @@ impl Track {
 
     /// Reads all vehicles and fences. What the log tells of a vehicle is in its state; the first time by applying it again.
     async fn read_stored(&self, memory: &mut Memory) -> Result<Stored> {
-        let (vehicles, fences) = tokio::try_join!(read_vehicles(&self.db), read_fences(&self.db))?;
+        let fences = async {
+            let fences = read_fences(&self.db).await?;
+            beside(move || Ok(fences_by_organization(&fences))).await
+        };
+        let (vehicles, fences) = tokio::try_join!(read_vehicles(&self.db), fences)?;
         let (mut vehicles, mut numbers): (Vec<VehicleSeed>, Vec<i64>) = vehicles.into_iter().unzip();
         if memory.is_recovered {
             for seed in &mut vehicles {

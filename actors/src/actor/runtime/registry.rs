@@ -11,7 +11,6 @@ use parking_lot::RwLock;
 use crate::geofence::{FenceSet, FenceTimeline};
 use crate::meters::Meters;
 use crate::model::{Fence, GeofenceId, OrganizationId};
-use crate::prepare;
 
 /// The newest snapshot of each organization's fences. A handle, once taken, shows every later snapshot.
 #[derive(Clone, Default)]
@@ -30,13 +29,10 @@ impl FenceSnapshots {
         })
     }
 
-    /// Puts all fences at the start.
-    pub(crate) fn load(fences: &[Fence]) -> Self {
-        let snapshots = Self::default();
-        for (organization, fences) in prepare::fences_by_organization(fences) {
-            snapshots.of(organization).store(Arc::new(fences));
-        }
-        snapshots
+    /// Those of all organizations at the start.
+    pub(crate) fn of_all(fences: HashMap<OrganizationId, FenceSet>) -> Self {
+        let handle = |(organization, fences)| (organization, Arc::new(ArcSwap::from_pointee(fences)));
+        Self { snapshots: Arc::new(RwLock::new(fences.into_iter().map(handle).collect())) }
     }
 }
 
