@@ -62,7 +62,7 @@ pub(super) async fn join(
     known: Option<&Db>,
 ) -> Result<Option<(ClaimSession, Db)>, StartError> {
     let (options, seen) = (parts.settings.store(), shards.clone());
-    let saw = Box::new(move |claimed: &Claimed, at| seen.saw(&claimed.owners, node, at));
+    let saw = Box::new(move |claimed: &Claimed, at| seen.saw(claimed, node, at));
     let Some((session, is_alone)) = ClaimSession::join(url, node, saw).await? else { return Ok(None) };
     let opening = async {
         let db = match known {
@@ -202,7 +202,7 @@ impl Ownership {
     }
 
     /// Takes what falls to this node and is free, and gives back what falls to another.
-    async fn follow(&mut self, Claimed { nodes, owners }: Claimed) {
+    async fn follow(&mut self, Claimed { nodes, owners, .. }: Claimed) {
         let targets = assign(&nodes);
         self.has_others = nodes.iter().any(|node| *node != self.node);
         for shard in Shard::all() {

@@ -3,6 +3,7 @@
 //! A connection is joined to one of the owner's, on which the owner says first whether the device may report; until then it counts
 //! as a stranger's here. A datagram is a request of its own.
 
+use std::future::pending;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::exchange::{AnswerBody, Body, Failed, ask};
+use super::exchange::{Body, Failed};
 use super::for_nodes::device_path;
 use super::from_node;
 use super::head;
@@ -49,7 +50,7 @@ impl Router {
             Some(Destination::To(owner)) => {
                 tokio::select! {
                     _ended = self.relay.device(connection, listener, owner) => {}
-                    () = self.stopping() => {}
+                    () = self.relay.ended(owner) => {}
                 }
             }
             // It connects again.
@@ -89,7 +90,7 @@ impl Relay {
         let (mut stream, mut told) = (owner.io, owner.read_buf);
         if Box::pin(verdict(&mut connection, &mut stream, &mut told)).await? == ADMITTED {
             let (device, seat) = connection.into_parts();
-            join((device, BytesMut::new()), (stream, told), self.stopping.clone()).await;
+            join((device, BytesMut::new()), (stream, told), pending()).await;
             drop(seat);
             return Ok(());
         }
@@ -115,10 +116,8 @@ impl Relay {
             _awaited: None,
             moved: Box::new(|| ()),
         };
-        let stream = self.pool.take(owner).await?;
-        let (asked, answer, is_sent) = ask(stream, self.config.clone(), head, Some(body)).await?;
-        let home = is_sent.then(|| (self.pool.clone(), owner));
-        let body = AnswerBody::after(asked, (&Method::POST, &answer), home, None);
+        let (asked, answer, is_sent) = self.ask(head, Some(body), owner).await?;
+        let body = self.body((asked, is_sent), (&Method::POST, &answer), owner, None);
         match to_bytes_limited(body, ANSWER_BYTES).await {
             Ok(Ok(bytes)) if answer.status == StatusCode::OK => Ok(bytes.to_vec()),
             _ => Err(Failed::Request),

@@ -18,6 +18,7 @@ use futures_util::Stream;
 use futures_util::future::poll_fn;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::head;
 use super::pool::Pool;
@@ -63,6 +64,8 @@ pub(super) struct AnswerBody {
     ends_with_connection: bool,
     /// Where the connection is kept afterwards.
     home: Option<(Pool, SocketAddr)>,
+    /// Completes once the other node is gone.
+    departure: Pin<Box<WaitForCancellationFutureOwned>>,
     _open: Option<OpenConnection>,
 }
 
@@ -163,12 +166,13 @@ fn timed_out() -> Failed {
 }
 
 impl AnswerBody {
-    /// The body that follows a head. `home`: where the connection is kept if it may be used again.
+    /// The body that follows a head. `home`: where the connection is kept if it may be used again; `departure` is cancelled once the
+    /// other node is gone.
     pub(super) fn after(
         asked: SentRequest,
         (method, head): (&Method, &ResponseHead),
         home: Option<(Pool, SocketAddr)>,
-        open: Option<OpenConnection>,
+        (departure, open): (CancellationToken, Option<OpenConnection>),
     ) -> Self {
         let has_body = asked.codec_ref().message_type() != MessageType::None;
         let home = home.filter(|_| asked.codec_ref().keep_alive());
@@ -176,7 +180,8 @@ impl AnswerBody {
         let ends_with_connection =
             size == BodySize::Stream && !head.headers.contains_key(header::TRANSFER_ENCODING);
         let rest = asked.into_map_codec(ClientCodec::into_payload_codec);
-        let mut body = Self { size, rest: Some(rest), ends_with_connection, home, _open: open };
+        let departure = Box::pin(departure.cancelled_owned());
+        let mut body = Self { size, rest: Some(rest), ends_with_connection, home, departure, _open: open };
         if !has_body || size == BodySize::None {
             body.go_home();
         }
@@ -203,7 +208,14 @@ impl MessageBody for AnswerBody {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         let Some(rest) = &mut self.rest else { return Poll::Ready(None) };
-        let broken = match ready!(Pin::new(rest).next_item(cx)) {
+        let next = match Pin::new(rest).next_item(cx) {
+            Poll::Ready(next) => next,
+            Poll::Pending => {
+                ready!(self.departure.as_mut().poll(cx));
+                Some(Err(PayloadError::Io(ErrorKind::ConnectionAborted.into())))
+            }
+        };
+        let broken = match next {
             Some(Ok(Some(chunk))) => return Poll::Ready(Some(Ok(chunk))),
             Some(Ok(None)) => {
                 self.go_home();

@@ -85,17 +85,17 @@ async fn serve(
             ticket.and_then(|ticket| ticket_organization(&ticket)).map_or(Whose::Nobody, Whose::Organization);
         from_node::tell_shard(&mut head.headers, whose.shard());
         match owner(whose) {
-            Some(to) => relay.open(head, to).await,
+            Some(to) => Ok((relay.open(head, to).await?, to)),
             None => Err(Failed::Owner(ErrorKind::NotConnected.into())),
         }
     };
     let goodbye = match relay.stopping.run_until_cancelled(opening).await {
         None => RESTARTING,
-        Some(Ok((asked, head))) if head.status == StatusCode::SWITCHING_PROTOCOLS => {
+        Some(Ok(((asked, head), to))) if head.status == StatusCode::SWITCHING_PROTOCOLS => {
             let owner = asked.into_parts();
-            return join((client, read), (owner.io, owner.read_buf), relay.stopping.clone()).await;
+            return join((client, read), (owner.io, owner.read_buf), relay.ended(to)).await;
         }
-        Some(Ok((_, head))) if head.status.is_client_error() => REFUSED,
+        Some(Ok(((_, head), _))) if head.status.is_client_error() => REFUSED,
         Some(_) => LATER,
     };
     client.write_all(&goodbye).await.ok();

@@ -1,13 +1,13 @@
 //! Hands requests and sockets on to the node that has their organization, and its answers back, as a proxy does.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use actix_http::{ResponseHead, ServiceConfig};
 use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::StatusCode;
+use actix_web::http::{Method, StatusCode};
 use actix_web::web::Data;
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use tokio_util::sync::CancellationToken;
@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::exchange::{AnswerBody, Body, Failed, SentRequest, ask};
 use super::head;
 use super::pool::Pool;
+use super::shards::Shards;
 use super::tunnel::join;
 use super::whose::Whose;
 use crate::connections::{OpenConnection, Peer};
@@ -32,15 +33,17 @@ const RETRY_SECONDS: u64 = 1;
 #[derive(Clone)]
 pub struct Relay {
     pub(super) pool: Pool,
-    pub(super) config: ServiceConfig,
+    shards: Shards,
+    config: ServiceConfig,
     pub(super) stopping: CancellationToken,
 }
 
 impl Relay {
-    /// A relay for the thread that calls this. Its sockets end once `stopping` is cancelled.
+    /// A relay for the thread that calls this. Its sockets end once `stopping` is cancelled; what is handed on to a node ends once
+    /// `shards` sees that it is gone.
     #[must_use]
-    pub fn new(stopping: CancellationToken) -> Self {
-        Self { pool: Pool::default(), config: ServiceConfig::default(), stopping }
+    pub fn new(shards: Shards, stopping: CancellationToken) -> Self {
+        Self { pool: Pool::default(), shards, config: ServiceConfig::default(), stopping }
     }
 
     /// Hands a request on to the owner of what it is about, and gives the owner's answer.
@@ -78,11 +81,7 @@ impl Relay {
             moved: Box::new(move || moved.iter().for_each(|peer| peer.moved())),
         };
         let open = peer.map(|peer| peer.another());
-        let answered = async {
-            let stream = self.pool.take(to).await?;
-            ask(stream, self.config.clone(), head, Some(body)).await
-        };
-        let answer = match answered.await {
+        let answer = match self.ask(head, Some(body), to).await {
             Ok(answered) => self.answer(&request, answered, to, open),
             Err(failed) => edge::refused(&request, &problem(&failed)),
         };
@@ -97,8 +96,7 @@ impl Relay {
         to: SocketAddr,
         open: Option<OpenConnection>,
     ) -> HttpResponse {
-        let home = is_sent.then(|| (self.pool.clone(), to));
-        let body = AnswerBody::after(asked, (request.method(), &head), home, open);
+        let body = self.body((asked, is_sent), (request.method(), &head), to, open);
         head::for_client(&head, BoxBody::new(body))
     }
 
@@ -112,9 +110,9 @@ impl Relay {
         let open = peer.map(Peer::another);
         let answer = match self.open(head, to).await {
             Ok((asked, head)) if head.status == StatusCode::SWITCHING_PROTOCOLS => {
-                let (owner, stopping) = (asked.into_parts(), self.stopping.clone());
+                let (owner, ended) = (asked.into_parts(), self.ended(to));
                 socket::take_over(head::switching(&head), |client, read| async move {
-                    join((client, read), (owner.io, owner.read_buf), stopping).await;
+                    join((client, read), (owner.io, owner.read_buf), ended).await;
                     drop(open);
                 })
             }
@@ -130,9 +128,47 @@ impl Relay {
         head: actix_http::RequestHead,
         to: SocketAddr,
     ) -> Result<(SentRequest, ResponseHead), Failed> {
-        let stream = self.pool.take(to).await.map_err(Failed::Owner)?;
-        let (asked, head, _) = ask(stream, self.config.clone(), head, None).await?;
+        let (asked, head, _) = self.ask(head, None, to).await?;
         Ok((asked, head))
+    }
+
+    /// Sends a request to another node, and waits for the head of its answer for as long as that node is there.
+    pub(super) async fn ask(
+        &self,
+        head: actix_http::RequestHead,
+        body: Option<Body>,
+        to: SocketAddr,
+    ) -> Result<(SentRequest, ResponseHead, bool), Failed> {
+        let asked = async {
+            let stream = self.pool.take(to).await?;
+            ask(stream, self.config.clone(), head, body).await
+        };
+        let departure = self.shards.departure(to);
+        let gone = || Failed::Owner(ErrorKind::ConnectionAborted.into());
+        departure.run_until_cancelled(asked).await.ok_or_else(gone)?
+    }
+
+    /// The body that follows a head, for as long as the node that sends it is there.
+    pub(super) fn body(
+        &self,
+        (asked, is_sent): (SentRequest, bool),
+        of: (&Method, &ResponseHead),
+        to: SocketAddr,
+        open: Option<OpenConnection>,
+    ) -> AnswerBody {
+        let home = is_sent.then(|| (self.pool.clone(), to));
+        AnswerBody::after(asked, of, home, (self.shards.departure(to), open))
+    }
+
+    /// Completes once this node stops, or another one is gone.
+    pub(super) fn ended(&self, to: SocketAddr) -> impl Future<Output = ()> + use<> {
+        let (stopping, departure) = (self.stopping.clone(), self.shards.departure(to));
+        async move {
+            tokio::select! {
+                () = stopping.cancelled() => {}
+                () = departure.cancelled() => {}
+            }
+        }
     }
 }
 

@@ -70,7 +70,7 @@ impl RouterParts {
     /// The router of the calling thread.
     #[must_use]
     pub fn router(&self) -> Rc<Router> {
-        let relay = Relay::new(self.stopping.clone());
+        let relay = Relay::new(self.shards.clone(), self.stopping.clone());
         Rc::new(Router { parts: self.clone(), relay, contexts: RefCell::default() })
     }
 }

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
+use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
+use crate::store::claims::Claimed;
 use crate::store::shard::Shard;
 
 /// What was seen is believed for so long, counted from before it was asked: shorter than PostgreSQL leaves a silent node its
@@ -38,15 +40,25 @@ struct State {
     all_known_at: Option<Instant>,
     /// Those of other nodes.
     elsewhere: BTreeMap<Shard, SocketAddr>,
+    /// Other nodes that something was handed on to, each with what is cancelled once its session is seen to be gone.
+    departures: BTreeMap<SocketAddr, CancellationToken>,
     here: BTreeMap<Shard, (u64, Context)>,
     served: u64,
 }
 
 impl Shards {
-    /// Notes the owners as they were seen at an instant; `node` is this one.
-    pub fn saw(&self, owners: &BTreeMap<Shard, SocketAddr>, node: SocketAddr, at: Instant) {
+    /// Notes who was there, and who had what, at an instant; `node` is this one.
+    pub fn saw(&self, claimed: &Claimed, node: SocketAddr, at: Instant) {
         let mut state = self.0.write();
-        state.elsewhere = owners
+        state.departures.retain(|node, departure| {
+            let is_present = claimed.present.contains(node);
+            if !is_present {
+                departure.cancel();
+            }
+            is_present
+        });
+        state.elsewhere = claimed
+            .owners
             .iter()
             .filter(|(_, owner)| **owner != node)
             .map(|(shard, owner)| (*shard, *owner))
@@ -95,6 +107,13 @@ impl Shards {
     #[must_use]
     pub fn served(&self) -> Vec<(Shard, Context)> {
         self.0.read().here.iter().map(|(shard, (_, context))| (*shard, context.clone())).collect()
+    }
+
+    /// Cancelled once another node's session is seen to be gone. PostgreSQL ends that of a node that is silent, and others take its
+    /// shards: what waits for such a node would otherwise wait until it goes on, or its connections are given up.
+    pub(super) fn departure(&self, node: SocketAddr) -> CancellationToken {
+        let known = self.0.read().departures.get(&node).cloned();
+        known.unwrap_or_else(|| self.0.write().departures.entry(node).or_default().clone())
     }
 
     /// How often this node began to serve a shard.

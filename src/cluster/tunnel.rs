@@ -9,7 +9,6 @@ use bytes::{Bytes, BytesMut};
 use socket2::SockRef;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
 
 /// Bytes passed on at once.
 const PIECE_BYTES: usize = 8 * 1024;
@@ -24,12 +23,12 @@ thread_local! {
 /// A connection, and what was read from it before.
 pub(super) type Side = (TcpStream, BytesMut);
 
-/// Joins two connections until one side ends, or this server does. Neither is waited for here: the owner finds out whether
+/// Joins two connections until one side ends, or `ended` completes. Neither is waited for here: the owner finds out whether
 /// its client lives, and ends the connection if not.
 pub(super) async fn join(
     (client, from_client): Side,
     (owner, from_owner): Side,
-    stopping: CancellationToken,
+    ended: impl Future<Output = ()>,
 ) {
     let joined = async {
         write_all(&owner, &from_client).await?;
@@ -50,7 +49,7 @@ pub(super) async fn join(
     };
     tokio::select! {
         _ = joined => {}
-        () = stopping.cancelled() => {}
+        () = ended => {}
     }
 }
 

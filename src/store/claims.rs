@@ -31,6 +31,8 @@ const NAMED: &str = "waypost ";
 /// Who is there and who has what, at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claimed {
+    /// The nodes whose sessions are there, those that end among them.
+    pub present: BTreeSet<SocketAddr>,
     /// The nodes that want shards.
     pub nodes: BTreeSet<SocketAddr>,
     /// The owners.
@@ -52,6 +54,7 @@ pub enum Joined {
 
 #[derive(FromRow)]
 struct Held {
+    is_pair: bool,
     key: i64,
     number: i64,
     session: String,
@@ -105,18 +108,22 @@ impl Claims {
 
     /// Who has what now. Also tells PostgreSQL that this node is alive.
     pub async fn look(&mut self) -> Result<Claimed> {
-        // Numbers of locks are unsigned there.
-        let look = "select cast(l.classid as bigint) as key, cast(l.objid as bigint) as number, \
+        // Numbers of locks are unsigned there. Every session has the lock that keeps single servers out, which has one key.
+        let look = "select l.objsubid = 2 as is_pair, cast(l.classid as bigint) as key, cast(l.objid as bigint) as number, \
             a.application_name as session from pg_locks l join pg_stat_activity a on a.pid = l.pid \
-            where l.locktype = 'advisory' and l.objsubid = 2 and l.granted and l.classid in (7001, 7002) \
+            where l.locktype = 'advisory' and l.granted \
             and l.database = (select d.oid from pg_database d where d.datname = current_database())";
         let held: Vec<Held> = in_time(ANSWER_WITHIN, sqlx::query_as(look).fetch_all(&mut self.0)).await?;
         let mut claimed = Claimed::default();
-        for Held { key, number, session } in held {
+        for Held { is_pair, key, number, session } in held {
             let Some(node) = session.strip_prefix(NAMED).and_then(|node| node.parse().ok()) else { continue };
-            if key == i64::from(NODES) {
+            claimed.present.insert(node);
+            if is_pair && key == i64::from(NODES) {
                 claimed.nodes.insert(node);
-            } else if let Some(shard) = Shard::numbered(number) {
+            } else if is_pair
+                && key == i64::from(SHARDS)
+                && let Some(shard) = Shard::numbered(number)
+            {
                 claimed.owners.insert(shard, node);
             }
         }

@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 use waypost::cluster::from_node;
 use waypost::cluster::relay::Relay;
+use waypost::cluster::shards::Shards;
 use waypost::cluster::whose::Whose;
 use waypost::connections::{Connection, Connections};
 use waypost::socket::switching;
@@ -50,7 +51,7 @@ pub(crate) fn edge(owner: SocketAddr, by_message: bool) -> Edge {
     let connections = Connections::new(None);
     let sockets = TaskTracker::new();
     let served = move || {
-        let relay = Relay::new(stops.clone());
+        let relay = Relay::new(Shards::default(), stops.clone());
         let application = || {
             let relay = relay.clone();
             let app = App::new().wrap(from_fn(move |request: actix_web::dev::ServiceRequest, _next| {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use waypost_client::socket;
@@ -234,6 +235,60 @@ fn who_follows_all_organizations_does_not_wait_for_a_node_that_stands_still() {
         assert_eq!(all.len(), 2 * ORGANIZATIONS, "each once");
         nodes.programs[1 - other].kill();
         nodes.programs[other].stop().await;
+    });
+}
+
+#[test]
+fn what_was_handed_on_to_a_node_that_stands_still_ends_and_goes_on_elsewhere() {
+    run(Engine::Postgres, async |store| {
+        let mut nodes = Nodes::start(&store).await;
+        let url = nodes.launches[1].url();
+        let tracker = async |token: &str| Wire::open(socket::tracker(&url, token)).await.ok();
+        let (mut wires, mut streams) = (Vec::new(), Vec::new());
+        for fleet in &nodes.fleets {
+            let mut wire = tracker(&fleet.token).await.expect("a bus may report");
+            wire.report(crossings(1, 1)).await;
+            wire.hear("ack").await;
+            wires.push(wire);
+            let query = format!("topics=events&organizationId={}", fleet.organization);
+            let mut stream = Events::open(&url, &query, &nodes.api.token(), "").await.unwrap();
+            assert_eq!(stream.next().await.unwrap().unwrap().name, "subscribed");
+            streams.push(stream);
+        }
+
+        nodes.programs[0].signal("STOP");
+        let http = Http::new(&url, DEADLINE);
+        let body = json!({ "items": crossings(2, 2) }).to_string();
+        let under_way = nodes.fleets.iter().map(|fleet| {
+            let authorization = format!("Bearer {}", fleet.token);
+            let (http, body) = (&http, body.clone().into_bytes());
+            async move {
+                let headers =
+                    [("content-type", "application/json"), ("authorization", authorization.as_str())];
+                http.send(Method::POST, "/v1/positions", &headers, body).await.expect("it is answered").status
+            }
+        });
+        let statuses: BTreeSet<u16> = join_all(under_way).await.into_iter().collect();
+        assert_eq!(statuses, BTreeSet::from([200, 503]));
+        let mut moved = 0;
+        for (fleet, (wire, stream)) in nodes.fleets.iter().zip(wires.iter_mut().zip(&mut streams)) {
+            // Its own organizations' go on.
+            wire.say(&json!({ "type": "positions", "items": crossings(3, 3) })).await;
+            if wire.next().await.is_ok_and(|said| said["type"] == "ack") {
+                continue;
+            }
+            moved += 1;
+            timeout(DEADLINE, async { while let Ok(Some(_)) = stream.next().await {} })
+                .await
+                .expect("it ends");
+            // While its organization is taken over, the answer is 503.
+            let mut again = eventually(DEADLINE, async || tracker(&fleet.token).await).await;
+            again.report(crossings(4, 4)).await;
+            again.hear("ack").await;
+        }
+        assert!((1..ORGANIZATIONS).contains(&moved), "{moved} were the other node's");
+        nodes.programs[0].kill();
+        nodes.programs[1].stop().await;
     });
 }
 
