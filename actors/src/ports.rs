@@ -148,8 +148,8 @@ pub struct VehicleSeed {
 pub struct Seeds {
     /// Every vehicle in use, and those taken out whose stays are still open or that are dirty.
     pub vehicles: Vec<VehicleSeed>,
-    /// The fences of each organization that has any, with all their versions, deleted ones too; prepared, since a store may
-    /// have to judge by them before.
+    /// The fences of each organization that has any, with all their versions, deleted ones too; already prepared, because a store may
+    /// need them to replay its log.
     pub fences: HashMap<OrganizationId, FenceSet>,
     /// Versions of fences whose records may be missing: a server stopped in between, or they take
     /// effect later.

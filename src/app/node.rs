@@ -143,10 +143,11 @@ impl Node {
         let (drain, draining) = watch::channel(false);
         let mut owning = actix_rt::spawn(ownership.run(draining));
         let stop = async {
+            let mut session = None;
             let ended = tokio::select! {
                 () = asked => Ended::Asked,
-                why = &mut owning => {
-                    let why = why.ok().flatten().unwrap_or_else(|| "its shards are no longer looked after".to_owned());
+                owned = &mut owning => {
+                    let why = owned.ok().and_then(|(_, why)| why).unwrap_or_else(|| "its shards are no longer looked after".to_owned());
                     tracing::error!(why, "the server cannot go on");
                     Ended::Broken
                 }
@@ -155,8 +156,13 @@ impl Node {
             readiness.stopping();
             if ended == Ended::Asked {
                 drain.send_replace(true);
-                if timeout(GIVE_BACK_WITHIN, &mut owning).await.is_err() {
-                    tracing::warn!("not every shard is stored and given back; others take them as they are");
+                match timeout(GIVE_BACK_WITHIN, &mut owning).await {
+                    Ok(owned) => session = owned.ok().and_then(|(session, _)| session),
+                    Err(_) => {
+                        tracing::warn!(
+                            "not every shard is stored and given back; others take them as they are"
+                        );
+                    }
                 }
             }
             handle.pause().await;
@@ -166,6 +172,7 @@ impl Node {
                 tracing::debug!(open = sockets.len(), "sockets that do not end are cut");
             }
             handle.stop(true).await;
+            drop(session);
             ended
         };
         let (ended, served) = tokio::join!(stop, self.server);

@@ -136,8 +136,12 @@ impl Ownership {
         }
     }
 
-    /// Runs until it is asked to drain, has given everything back and others know it, or a live core cannot go on: then says why.
-    pub(super) async fn run(mut self, mut draining: watch::Receiver<bool>) -> Option<String> {
+    /// Runs until it is asked to drain, has given everything back and others know it; or until a live core cannot go on: then says
+    /// why. Gives the session too: what other nodes handed on to this one ends once they miss it.
+    pub(super) async fn run(
+        mut self,
+        mut draining: watch::Receiver<bool>,
+    ) -> (Option<ClaimSession>, Option<String>) {
         loop {
             tokio::select! {
                 seen = look(&mut self.session) => match seen {
@@ -147,7 +151,7 @@ impl Ownership {
                 },
                 Some(event) = self.events.recv() => {
                     if let Some(why) = self.handle(event).await {
-                        return Some(why);
+                        return (self.session, Some(why));
                     }
                 }
                 _ = draining.changed(), if self.drained_at.is_none() => {
@@ -157,7 +161,7 @@ impl Ownership {
             }
             let is_drained = self.drained_at.is_some_and(|at| !self.has_others || Instant::now() >= at);
             if is_drained && self.held.is_empty() {
-                return None;
+                return (self.session, None);
             }
         }
     }

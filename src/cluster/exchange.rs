@@ -64,7 +64,7 @@ pub(super) struct AnswerBody {
     ends_with_connection: bool,
     /// Where the connection is kept afterwards.
     home: Option<(Pool, SocketAddr)>,
-    /// Completes once the other node is gone.
+    /// Completes once the other node's session is gone.
     departure: Pin<Box<WaitForCancellationFutureOwned>>,
     _open: Option<OpenConnection>,
 }

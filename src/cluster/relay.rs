@@ -32,7 +32,7 @@ const RETRY_SECONDS: u64 = 1;
 /// Hands on the requests of one thread.
 #[derive(Clone)]
 pub struct Relay {
-    pub(super) pool: Pool,
+    pool: Pool,
     shards: Shards,
     config: ServiceConfig,
     pub(super) stopping: CancellationToken,
@@ -160,7 +160,7 @@ impl Relay {
         AnswerBody::after(asked, of, home, (self.shards.departure(to), open))
     }
 
-    /// Completes once this node stops, or another one is gone.
+    /// Completes once this node stops or the other's session is gone.
     pub(super) fn ended(&self, to: SocketAddr) -> impl Future<Output = ()> + use<> {
         let (stopping, departure) = (self.stopping.clone(), self.shards.departure(to));
         async move {

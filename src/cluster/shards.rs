@@ -40,7 +40,7 @@ struct State {
     all_known_at: Option<Instant>,
     /// Those of other nodes.
     elsewhere: BTreeMap<Shard, SocketAddr>,
-    /// Other nodes that something was handed on to, each with what is cancelled once its session is seen to be gone.
+    /// Nodes that something was handed on to; each token is cancelled once that node's session is gone.
     departures: BTreeMap<SocketAddr, CancellationToken>,
     here: BTreeMap<Shard, (u64, Context)>,
     served: u64,
@@ -50,13 +50,8 @@ impl Shards {
     /// Notes who was there, and who had what, at an instant; `node` is this one.
     pub fn saw(&self, claimed: &Claimed, node: SocketAddr, at: Instant) {
         let mut state = self.0.write();
-        state.departures.retain(|node, departure| {
-            let is_present = claimed.present.contains(node);
-            if !is_present {
-                departure.cancel();
-            }
-            is_present
-        });
+        let gone: Vec<_> =
+            state.departures.extract_if(.., |node, _| !claimed.present.contains(node)).collect();
         state.elsewhere = claimed
             .owners
             .iter()
@@ -68,6 +63,9 @@ impl Shards {
         if Shard::all().all(is_known) {
             state.all_known_at = Some(at);
         }
+        drop(state);
+        // Wakes everything that waits for them, which asks where shards are.
+        gone.iter().for_each(|(_, departure)| departure.cancel());
     }
 
     /// Serves a shard from now on.
@@ -109,8 +107,8 @@ impl Shards {
         self.0.read().here.iter().map(|(shard, (_, context))| (*shard, context.clone())).collect()
     }
 
-    /// Cancelled once another node's session is seen to be gone. PostgreSQL ends that of a node that is silent, and others take its
-    /// shards: what waits for such a node would otherwise wait until it goes on, or its connections are given up.
+    /// Cancelled once another node's session is gone. Without it, whatever waits for a paused or unreachable node would wait until that
+    /// node resumes or TCP gives up.
     pub(super) fn departure(&self, node: SocketAddr) -> CancellationToken {
         let known = self.0.read().departures.get(&node).cloned();
         known.unwrap_or_else(|| self.0.write().departures.entry(node).or_default().clone())

@@ -31,7 +31,7 @@ const NAMED: &str = "waypost ";
 /// Who is there and who has what, at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claimed {
-    /// The nodes whose sessions are there, those that end among them.
+    /// All nodes with a session, including those that are draining.
     pub present: BTreeSet<SocketAddr>,
     /// The nodes that want shards.
     pub nodes: BTreeSet<SocketAddr>,
@@ -108,10 +108,10 @@ impl Claims {
 
     /// Who has what now. Also tells PostgreSQL that this node is alive.
     pub async fn look(&mut self) -> Result<Claimed> {
-        // Numbers of locks are unsigned there. Every session has the lock that keeps single servers out, which has one key.
+        // Lock keys are unsigned in PostgreSQL. Every session also holds `ADVISORY_KEY`, a lock of one key instead of a pair.
         let look = "select l.objsubid = 2 as is_pair, cast(l.classid as bigint) as key, cast(l.objid as bigint) as number, \
             a.application_name as session from pg_locks l join pg_stat_activity a on a.pid = l.pid \
-            where l.locktype = 'advisory' and l.granted \
+            where l.locktype = 'advisory' and l.granted and a.application_name like 'waypost %' \
             and l.database = (select d.oid from pg_database d where d.datname = current_database())";
         let held: Vec<Held> = in_time(ANSWER_WITHIN, sqlx::query_as(look).fetch_all(&mut self.0)).await?;
         let mut claimed = Claimed::default();

@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
 use waypost_client::socket;
 use waypost_client::{Api, Http, Method};
 use waypost_test_support::{Engine, Launch, PASSWORD, Program, ROOT, TestStore, eventually, run};
@@ -273,7 +274,8 @@ fn what_was_handed_on_to_a_node_that_stands_still_ends_and_goes_on_elsewhere() {
         let mut moved = 0;
         for (fleet, (wire, stream)) in nodes.fleets.iter().zip(wires.iter_mut().zip(&mut streams)) {
             // Its own organizations' go on.
-            wire.say(&json!({ "type": "positions", "items": crossings(3, 3) })).await;
+            let report = json!({ "type": "positions", "items": crossings(3, 3) });
+            wire.send(Message::text(report.to_string())).await.ok();
             if wire.next().await.is_ok_and(|said| said["type"] == "ack") {
                 continue;
             }

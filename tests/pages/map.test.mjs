@@ -207,8 +207,7 @@ test("a map is installed by one command while the server runs; what is none is r
 test("who runs the server is told how it gets streets even if the fleet arrives just as the map is drawn", async () => {
   await withMap([], async ({ server }) => {
     const operators = await stage.page({ server });
-    // The map's program comes after the fleet, and what the feed's worker says goes on as soon as the map is drawn: before
-    // effects of that render have run.
+    // Loads the map's code after the fleet; holds the worker's messages until the map is drawn, and delivers them before effects run.
     await operators.addInitScript(() => {
       const held = (globalThis.held = []);
       let isDrawn = false;

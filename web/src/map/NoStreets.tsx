@@ -19,7 +19,7 @@ export function NoStreets({ map: { map } }: { map: FleetMap }) {
     void import("./background").then(({ background }) => background).then((found) => { isBare.value = found === null; });
     const look = () => { isClose.value = map.getZoom() >= CLOSE_ZOOM; };
     map.on("moveend", look);
-    // it may have moved to the fleet since the first render
+    // the map may have moved between the first render and this effect
     look();
     return () => { map.off("moveend", look); };
   }, []);

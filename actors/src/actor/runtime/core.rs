@@ -60,7 +60,7 @@ impl Core {
         let LiveParts { config, store, cache, clock, meters, threads } = parts;
         let threads = CoreThreads::on(threads);
         let permits = Permits::new(config.max_waiting_fixes, meters.clone());
-        let snapshots = FenceSnapshots::of_all(std::mem::take(&mut seeds.fences));
+        let snapshots = FenceSnapshots::new(std::mem::take(&mut seeds.fences));
         let hub = PositionHub::new(permits.clone());
         threads.run(hub.clone().keep_telling());
         let tracked = connections::connectivity_of(&seeds);

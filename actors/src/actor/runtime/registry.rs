@@ -29,8 +29,8 @@ impl FenceSnapshots {
         })
     }
 
-    /// Those of all organizations at the start.
-    pub(crate) fn of_all(fences: HashMap<OrganizationId, FenceSet>) -> Self {
+    /// Starts with these fences.
+    pub(crate) fn new(fences: HashMap<OrganizationId, FenceSet>) -> Self {
         let handle = |(organization, fences)| (organization, Arc::new(ArcSwap::from_pointee(fences)));
         Self { snapshots: Arc::new(RwLock::new(fences.into_iter().map(handle).collect())) }
     }
