@@ -3,7 +3,6 @@
 //! A connection is joined to one of the owner's, on which the owner says first whether the device may report; until then it counts
 //! as a stranger's here. A datagram is a request of its own.
 
-use std::future::pending;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -90,7 +89,7 @@ impl Relay {
         let (mut stream, mut told) = (owner.io, owner.read_buf);
         if Box::pin(verdict(&mut connection, &mut stream, &mut told)).await? == ADMITTED {
             let (device, seat) = connection.into_parts();
-            join((device, BytesMut::new()), (stream, told), pending()).await;
+            join((device, BytesMut::new()), (stream, told)).await.ok();
             drop(seat);
             return Ok(());
         }

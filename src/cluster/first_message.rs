@@ -93,7 +93,11 @@ async fn serve(
         None => RESTARTING,
         Some(Ok(((asked, head), to))) if head.status == StatusCode::SWITCHING_PROTOCOLS => {
             let owner = asked.into_parts();
-            return join((client, read), (owner.io, owner.read_buf), relay.ended(to)).await;
+            tokio::select! {
+                _ = join((client, read), (owner.io, owner.read_buf)) => {}
+                () = relay.ended(to) => {}
+            }
+            return;
         }
         Some(Ok(((_, head), _))) if head.status.is_client_error() => REFUSED,
         Some(_) => LATER,

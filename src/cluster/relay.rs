@@ -112,7 +112,10 @@ impl Relay {
             Ok((asked, head)) if head.status == StatusCode::SWITCHING_PROTOCOLS => {
                 let (owner, ended) = (asked.into_parts(), self.ended(to));
                 socket::take_over(head::switching(&head), |client, read| async move {
-                    join((client, read), (owner.io, owner.read_buf), ended).await;
+                    tokio::select! {
+                        _ = join((client, read), (owner.io, owner.read_buf)) => {}
+                        () = ended => {}
+                    }
                     drop(open);
                 })
             }

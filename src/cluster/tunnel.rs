@@ -23,33 +23,23 @@ thread_local! {
 /// A connection, and what was read from it before.
 pub(super) type Side = (TcpStream, BytesMut);
 
-/// Joins two connections until one side ends, or `ended` completes. Neither is waited for here: the owner finds out whether
-/// its client lives, and ends the connection if not.
-pub(super) async fn join(
-    (client, from_client): Side,
-    (owner, from_owner): Side,
-    ended: impl Future<Output = ()>,
-) {
-    let joined = async {
-        write_all(&owner, &from_client).await?;
-        write_all(&client, &from_owner).await?;
-        drop((from_client, from_owner));
-        let (up, down) = (pass_on(&client, &owner), pass_on(&owner, &client));
-        tokio::pin!(up, down);
-        tokio::select! {
-            ended = &mut up => {
-                ended?;
-                timeout(LAST_WORDS_WITHIN, down).await?
-            }
-            ended = &mut down => {
-                ended?;
-                timeout(LAST_WORDS_WITHIN, up).await?
-            }
-        }
-    };
+/// Joins two connections until one side ends. Neither is waited for here: the owner finds out whether its client lives, and ends the
+/// connection if not.
+pub(super) async fn join((client, from_client): Side, (owner, from_owner): Side) -> io::Result<()> {
+    write_all(&owner, &from_client).await?;
+    write_all(&client, &from_owner).await?;
+    drop((from_client, from_owner));
+    let (up, down) = (pass_on(&client, &owner), pass_on(&owner, &client));
+    tokio::pin!(up, down);
     tokio::select! {
-        _ = joined => {}
-        () = ended => {}
+        ended = &mut up => {
+            ended?;
+            timeout(LAST_WORDS_WITHIN, down).await?
+        }
+        ended = &mut down => {
+            ended?;
+            timeout(LAST_WORDS_WITHIN, up).await?
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::meters::Meters;
 use crate::model::{Fence, GeofenceId, OrganizationId};
 
 /// The newest snapshot of each organization's fences. A handle, once taken, shows every later snapshot.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct FenceSnapshots {
     snapshots: Arc<RwLock<HashMap<OrganizationId, Arc<ArcSwap<FenceSet>>>>>,
 }
