@@ -1,11 +1,11 @@
 //! The receiving side of a socket: a client's messages, each limited in size.
 
+use std::io::ErrorKind;
 use std::str::from_utf8;
 
 use actix_http::ws::{OpCode, Parser};
 use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
-use tokio::io::AsyncReadExt;
 use tokio::net::tcp::OwnedReadHalf;
 
 use super::frame_limit::{Broken, FrameLimit, LimitVerdict};
@@ -71,13 +71,20 @@ impl Messages {
     /// Reads some bytes; `false` at the end.
     async fn read(&mut self) -> Result<bool, Broken> {
         let before = self.read.len();
-        if before == 0 {
-            // A socket that waits holds no buffer.
-            self.read = BytesMut::new();
+        let count = loop {
+            if before == 0 {
+                // A socket that waits holds no buffer.
+                self.read = BytesMut::new();
+            }
             self.connection.readable().await.map_err(|_| Broken::Gone)?;
-        }
-        self.read.reserve(READ_BYTES);
-        let count = self.connection.read_buf(&mut self.read).await.map_err(|_| Broken::Gone)?;
+            self.read.reserve(READ_BYTES);
+            match self.connection.try_read_buf(&mut self.read) {
+                Ok(count) => break count,
+                // A connection may be said to be readable when it is not.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => return Err(Broken::Gone),
+            }
+        };
         match self.limit.look(&self.read[before..]) {
             LimitVerdict::Within => {}
             LimitVerdict::Discard => self.read.truncate(before),
@@ -228,6 +235,18 @@ mod tests {
         let (mut client, mut messages) = connection().await;
         client.write_all(&frame(TEXT, b"one")).await.unwrap();
         assert_eq!(messages.next().await, text("one"));
+        assert!(messages.next().now_or_never().is_none());
+        assert_eq!(messages.read.capacity(), 0);
+    }
+
+    #[actix_web::test]
+    async fn who_seems_to_have_sent_something_is_waited_for_without_a_buffer() {
+        let (mut client, mut messages) = connection().await;
+        client.write_all(b"all").await.unwrap();
+        // Bytes that fill the buffer leave the connection marked as readable.
+        let connection = messages.connection.as_ref();
+        connection.readable().await.unwrap();
+        assert_eq!(connection.try_read(&mut [0; 3]).unwrap(), 3);
         assert!(messages.next().now_or_never().is_none());
         assert_eq!(messages.read.capacity(), 0);
     }
