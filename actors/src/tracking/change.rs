@@ -127,7 +127,7 @@ fn change(
 ) {
     let Some(last) = state.last else { return };
     let first = effects.records.len();
-    let stance = standstill::stance(state.standstill.as_ref(), &last);
+    let stance = standstill::stance(state.standstill.as_deref(), &last);
     let mut step = Step { fence, version, stance, context, effects };
     let held = state.stays.iter().position(|stay| stay.geofence_id == fence.id);
     match held {

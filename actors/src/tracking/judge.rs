@@ -34,7 +34,7 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     change::advance(state, fix.recorded_at, context, effects);
     let before = state.last;
     let max_speed_kmh = context.vehicle.limits.max_speed_kmh;
-    let stood = state.standstill.as_ref().is_some_and(Standstill::stands);
+    let stood = state.standstill.as_deref().is_some_and(Standstill::stands);
     let stance = standstill::follow(&mut state.standstill, before.as_ref(), &fix, max_speed_kmh);
     let way = before.map(|before| (before, state.trail.leg(&before, &fix, max_speed_kmh)));
     let infers_passages = context.fences.infers_passages();

@@ -119,14 +119,14 @@ impl Stance {
 /// Advances to a fix. `before`: the evaluated fix before it; `max_speed_kmh`: the highest speed the vehicle can
 /// reach.
 pub(super) fn follow(
-    standstill: &mut Option<Standstill>,
+    standstill: &mut Option<Box<Standstill>>,
     before: Option<&Fix>,
     fix: &Fix,
     max_speed_kmh: Option<f64>,
 ) -> Stance {
     let reported = plausible_speed(fix, max_speed_kmh);
     let (Some(known), Some(before)) = (standstill.as_mut(), before) else {
-        *standstill = Standstill::begin(fix, reported, before.is_some());
+        *standstill = Standstill::begin(fix, reported, before.is_some()).map(Box::new);
         return Stance::FREE;
     };
     let is_trusted = known.is_trusted(before.recorded_at);
@@ -143,7 +143,7 @@ pub(super) fn follow(
     let passes_on =
         known.may_move && reported.is_none() && glance(known.latest.at) == glance(fix.recorded_at);
     if !passes_on {
-        *standstill = Standstill::begin(fix, reported, true);
+        *standstill = Standstill::begin(fix, reported, true).map(Box::new);
     }
     Stance::Moves { believes_held }
 }

@@ -173,7 +173,7 @@ pub struct VehicleState {
     pub trail: Trail,
     /// Where it stands, or may have come to stand; `None` while it reports that it moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub standstill: Option<Standstill>,
+    pub standstill: Option<Box<Standstill>>,
     /// Since when it has been out of service: `last` is where it was then, and its next fix counts as a first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_since: Option<Timestamp>,

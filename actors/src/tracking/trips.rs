@@ -45,7 +45,7 @@ pub(super) fn follow(
 ) {
     let max_speed_kmh = context.vehicle.limits.max_speed_kmh;
     let is_over = state.overspeed.is_some();
-    let standstill = state.standstill.as_ref();
+    let standstill = state.standstill.as_deref();
     let begins_anew = standstill.is_none_or(|standstill| standstill.begins_with(fix));
     let totals = way.map_or_else(Totals::default, |way| Totals::of(way, fix, is_over, max_speed_kmh));
     let step = Step { way, fix, begins_anew, standstill, totals, context };
@@ -78,7 +78,7 @@ pub(super) fn follow(
 /// Ends what goes on, as the vehicle goes out of service.
 pub(super) fn end(state: &mut VehicleState, at: Timestamp, context: &Context<'_>, effects: &mut Effects) {
     let (Some(mut journey), Some(last)) = (state.journey.take(), state.last) else { return };
-    let stands = state.standstill.as_ref().is_some_and(Standstill::stands);
+    let stands = state.standstill.as_deref().is_some_and(Standstill::stands);
     if journey.told_at.is_none() {
         return;
     }
