@@ -4,7 +4,7 @@
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -41,6 +41,8 @@ impl Connection {
     /// Takes the stream out of the HTTP server; it counts as open until the [`OpenConnection`] is dropped.
     #[must_use]
     pub fn into_parts(self) -> (TcpStream, OpenConnection) {
+        // A waker that a task left on the stream would keep that task's memory until something arrives.
+        let _replaced = self.stream.poll_read_ready(&mut Context::from_waker(Waker::noop()));
         (self.stream, self.open_connection)
     }
 

@@ -4,6 +4,8 @@ use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
 
 use futures_util::FutureExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -189,4 +191,31 @@ fn an_address_is_counted_with_its_network() {
     assert_eq!(counted("192.0.2.7"), "192.0.2.7");
     assert_eq!(counted("::ffff:192.0.2.7"), "192.0.2.7");
     assert_eq!(counted("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+}
+
+struct Held;
+
+impl Wake for Held {
+    fn wake(self: Arc<Self>) {}
+}
+
+#[test]
+fn a_stream_that_is_taken_out_lets_go_of_who_waited_for_it() {
+    actix_rt::System::new().block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (connection, mut client) = connected(&Connections::new(None), &listener).await;
+        let connection = connection.unwrap();
+        let before = Arc::new(Held);
+        let waker = Waker::from(Arc::clone(&before));
+        let stream = connection.stream();
+        // A connection that has just been accepted may be marked as readable until it is tried.
+        stream.try_read(&mut [0]).unwrap_err();
+        assert!(stream.poll_read_ready(&mut Context::from_waker(&waker)).is_pending());
+        drop(waker);
+        assert_eq!(Arc::strong_count(&before), 2);
+        let (mut stream, _open_connection) = connection.into_parts();
+        assert_eq!(Arc::strong_count(&before), 1);
+        client.write_all(b"x").await.unwrap();
+        assert_eq!(stream.read_u8().await.unwrap(), b'x');
+    });
 }

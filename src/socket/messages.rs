@@ -1,6 +1,5 @@
 //! The receiving side of a socket: a client's messages, each limited in size.
 
-use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::str::from_utf8;
 
@@ -77,10 +76,7 @@ impl Messages {
                 // A socket that waits holds no buffer.
                 self.read = BytesMut::new();
             }
-            // Not by `readable`, which leaves the waker that the HTTP server's task had on the connection where it is,
-            // and with it that task's memory.
-            let connection = self.connection.as_ref();
-            poll_fn(|cx| connection.poll_read_ready(cx)).await.map_err(|_| Broken::Gone)?;
+            self.connection.readable().await.map_err(|_| Broken::Gone)?;
             self.read.reserve(READ_BYTES);
             match self.connection.try_read_buf(&mut self.read) {
                 Ok(count) => break count,
@@ -176,9 +172,6 @@ fn violation(detail: &str) -> Broken {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::task::{Context, Wake, Waker};
-
     use futures_util::FutureExt;
     use tokio::io::AsyncWriteExt;
     use tokio::net::{TcpListener, TcpStream};
@@ -256,27 +249,6 @@ mod tests {
         assert_eq!(connection.try_read(&mut [0; 3]).unwrap(), 3);
         assert!(messages.next().now_or_never().is_none());
         assert_eq!(messages.read.capacity(), 0);
-    }
-
-    struct Held;
-
-    impl Wake for Held {
-        fn wake(self: Arc<Self>) {}
-    }
-
-    #[actix_web::test]
-    async fn who_waited_for_the_connection_before_is_let_go_of() {
-        let (_client, mut messages) = connection().await;
-        let before = Arc::new(Held);
-        let waker = Waker::from(Arc::clone(&before));
-        let connection = messages.connection.as_ref();
-        // A connection that has just been accepted may be marked as readable until it is tried.
-        connection.try_read(&mut [0]).unwrap_err();
-        assert!(connection.poll_read_ready(&mut Context::from_waker(&waker)).is_pending());
-        drop(waker);
-        assert_eq!(Arc::strong_count(&before), 2);
-        assert!(messages.next().now_or_never().is_none());
-        assert_eq!(Arc::strong_count(&before), 1);
     }
 
     /// The first message received from some frames.
