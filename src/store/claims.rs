@@ -16,7 +16,7 @@ use super::shard::Shard;
 use super::sql::{Result, in_time};
 
 /// A session that is silent for this long is ended by PostgreSQL, and its shards are free.
-const SILENT_FOR: Duration = Duration::from_millis(2_500);
+const SILENT_FOR: Duration = Duration::from_millis(2_200);
 /// A statement that takes longer is given up.
 const STATEMENT_WITHIN: Duration = Duration::from_millis(1_500);
 /// So is one that PostgreSQL does not answer, and with it the session.

@@ -19,11 +19,11 @@ pub use sqlite::embedded_file;
 pub(super) use sqlite::{SQLITE_FILE, SQLITE_PATIENCE, single_reader};
 
 /// The limit for an idle transaction of the track writer, which does no other work between two statements. All live
-/// data needs the rows that it locks.
-const WRITER_IDLE_PATIENCE: Duration = Duration::from_secs(3);
+/// data needs the rows that it locks, and so does the node that takes over from a paused one.
+const WRITER_IDLE_PATIENCE: Duration = Duration::from_secs(2);
+
 /// Opens the store and migrates its tables; several processes may start at once. Refuses a store that a transfer has
-/// moved away, or not yet completely
-/// moved in or restored.
+/// moved away, or not yet completely moved in or restored.
 pub async fn open_and_migrate(options: &Options) -> Result<Db, OpenError> {
     if let Location::Embedded(directory) = &options.location {
         refuse_marked(directory)?;
