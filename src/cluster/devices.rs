@@ -47,9 +47,10 @@ impl Router {
                 }
             }
             Some(Destination::To(owner)) => {
+                let departure = self.parts.shards.departure(owner);
                 tokio::select! {
                     _ended = self.relay.device(connection, listener, owner) => {}
-                    () = self.relay.ended(owner) => {}
+                    () = self.relay.ended(&departure) => {}
                 }
             }
             // It connects again.
@@ -81,12 +82,11 @@ impl Relay {
         let mut head = asking(listener, Method::GET);
         head::ask_for_socket(&mut head);
         // In boxes: a connection has no room for what it needed at its beginning.
-        let (asked, answer) = Box::pin(self.open(head, owner)).await?;
-        if answer.status != StatusCode::SWITCHING_PROTOCOLS {
+        let answered = Box::pin(self.open(head, owner)).await?;
+        if answered.head.status != StatusCode::SWITCHING_PROTOCOLS {
             return Ok(());
         }
-        let owner = asked.into_parts();
-        let (mut stream, mut told) = (owner.io, owner.read_buf);
+        let (mut stream, mut told) = answered.into_side();
         if Box::pin(verdict(&mut connection, &mut stream, &mut told)).await? == ADMITTED {
             let (device, seat) = connection.into_parts();
             join((device, BytesMut::new()), (stream, told)).await.ok();
@@ -115,8 +115,8 @@ impl Relay {
             _awaited: None,
             moved: Box::new(|| ()),
         };
-        let (asked, answer, is_sent) = self.ask(head, Some(body), owner).await?;
-        let body = self.body((asked, is_sent), (&Method::POST, &answer), owner, None);
+        let answered = self.ask(head, Some(body), owner).await?;
+        let (answer, body) = self.body(answered, &Method::POST, owner, None);
         match to_bytes_limited(body, ANSWER_BYTES).await {
             Ok(Ok(bytes)) if answer.status == StatusCode::OK => Ok(bytes.to_vec()),
             _ => Err(Failed::Request),

@@ -69,8 +69,8 @@ pub(super) struct AnswerBody {
     _open: Option<OpenConnection>,
 }
 
-/// Sends a request, and waits for the head of its answer. An answer that comes before the whole request was sent counts:
-/// a node refuses a body that is too large without reading all of it.
+/// Sends a request, and waits for the head of its answer. An answer that comes before the whole request was sent counts: a node refuses
+/// a body that is too large without reading all of it. Gives too whether the connection may serve another request after the answer.
 pub(super) async fn ask(
     stream: TcpStream,
     config: ServiceConfig,

@@ -48,11 +48,11 @@ impl Router {
     async fn feed(&self, shard: Shard, pass: &str) -> io::Result<ShardSocket> {
         let owner = self.parts.owner(shard).ok_or(ErrorKind::NotConnected)?;
         let asked = self.relay.open(asking(shard, pass)?, owner).await;
-        let (socket, answer) = asked.map_err(io::Error::other)?;
-        if answer.status != StatusCode::SWITCHING_PROTOCOLS {
-            return Err(io::Error::other(answer.status.to_string()));
+        let answered = asked.map_err(io::Error::other)?;
+        if answered.head.status != StatusCode::SWITCHING_PROTOCOLS {
+            return Err(io::Error::other(answered.head.status.to_string()));
         }
-        let framed = socket.into_map_codec(|_| Codec::new().client_mode().max_size(MOST_BYTES));
+        let framed = answered.connection.into_map_codec(|_| Codec::new().client_mode().max_size(MOST_BYTES));
         Ok(ShardSocket { framed, moved: self.moved(shard, owner).boxed_local() })
     }
 

@@ -20,7 +20,6 @@ use super::exchange::Failed;
 use super::from_node;
 use super::head;
 use super::relay::{Relay, client_address};
-use super::tunnel::join;
 use super::whose::Whose;
 use crate::auth::ticket_organization;
 use crate::connections::Peer;
@@ -85,21 +84,16 @@ async fn serve(
             ticket.and_then(|ticket| ticket_organization(&ticket)).map_or(Whose::Nobody, Whose::Organization);
         from_node::tell_shard(&mut head.headers, whose.shard());
         match owner(whose) {
-            Some(to) => Ok((relay.open(head, to).await?, to)),
+            Some(to) => relay.open(head, to).await,
             None => Err(Failed::Owner(ErrorKind::NotConnected.into())),
         }
     };
     let goodbye = match relay.stopping.run_until_cancelled(opening).await {
         None => RESTARTING,
-        Some(Ok(((asked, head), to))) if head.status == StatusCode::SWITCHING_PROTOCOLS => {
-            let owner = asked.into_parts();
-            tokio::select! {
-                _ = join((client, read), (owner.io, owner.read_buf)) => {}
-                () = relay.ended(to) => {}
-            }
-            return;
+        Some(Ok(answered)) if answered.head.status == StatusCode::SWITCHING_PROTOCOLS => {
+            return relay.join((client, read), answered).await;
         }
-        Some(Ok(((_, head), _))) if head.status.is_client_error() => REFUSED,
+        Some(Ok(answered)) if answered.head.status.is_client_error() => REFUSED,
         Some(_) => LATER,
     };
     client.write_all(&goodbye).await.ok();

@@ -16,7 +16,7 @@ use super::exchange::{AnswerBody, Body, Failed, SentRequest, ask};
 use super::head;
 use super::pool::Pool;
 use super::shards::Shards;
-use super::tunnel::join;
+use super::tunnel::{Side, join};
 use super::whose::Whose;
 use crate::connections::{OpenConnection, Peer};
 use crate::context::Context;
@@ -28,6 +28,25 @@ use crate::socket;
 
 /// Seconds after which a client may ask again: another node has the organization by then.
 const RETRY_SECONDS: u64 = 1;
+
+/// The answer of another node, up to its body.
+pub(super) struct Answered {
+    /// The connection that it came on.
+    pub(super) connection: SentRequest,
+    pub(super) head: ResponseHead,
+    /// Whether the connection may serve another request afterwards.
+    may_be_kept: bool,
+    /// Cancelled once that node's session is gone: the token that the request was sent under, so no departure between is missed.
+    departure: CancellationToken,
+}
+
+impl Answered {
+    /// What follows the answer, for a connection that is no longer one of HTTP.
+    pub(super) fn into_side(self) -> Side {
+        let parts = self.connection.into_parts();
+        (parts.io, parts.read_buf)
+    }
+}
 
 /// Hands on the requests of one thread.
 #[derive(Clone)]
@@ -92,11 +111,11 @@ impl Relay {
     fn answer(
         &self,
         request: &ServiceRequest,
-        (asked, head, is_sent): (SentRequest, ResponseHead, bool),
+        answered: Answered,
         to: SocketAddr,
         open: Option<OpenConnection>,
     ) -> HttpResponse {
-        let body = self.body((asked, is_sent), (request.method(), &head), to, open);
+        let (head, body) = self.body(answered, request.method(), to, open);
         head::for_client(&head, BoxBody::new(body))
     }
 
@@ -109,17 +128,14 @@ impl Relay {
         let head = head::for_owner(&request, client_address(&request), true);
         let open = peer.map(Peer::another);
         let answer = match self.open(head, to).await {
-            Ok((asked, head)) if head.status == StatusCode::SWITCHING_PROTOCOLS => {
-                let (owner, ended) = (asked.into_parts(), self.ended(to));
-                socket::take_over(head::switching(&head), |client, read| async move {
-                    tokio::select! {
-                        _ = join((client, read), (owner.io, owner.read_buf)) => {}
-                        () = ended => {}
-                    }
+            Ok(answered) if answered.head.status == StatusCode::SWITCHING_PROTOCOLS => {
+                let relay = self.clone();
+                socket::take_over(head::switching(&answered.head), move |client, read| async move {
+                    relay.join((client, read), answered).await;
                     drop(open);
                 })
             }
-            Ok((asked, head)) => self.answer(&request, (asked, head, false), to, open),
+            Ok(answered) => self.answer(&request, answered, to, open),
             Err(failed) => edge::refused(&request, &problem(&failed)),
         };
         (request.into_parts().0, answer)
@@ -130,9 +146,8 @@ impl Relay {
         &self,
         head: actix_http::RequestHead,
         to: SocketAddr,
-    ) -> Result<(SentRequest, ResponseHead), Failed> {
-        let (asked, head, _) = self.ask(head, None, to).await?;
-        Ok((asked, head))
+    ) -> Result<Answered, Failed> {
+        Ok(Answered { may_be_kept: false, ..self.ask(head, None, to).await? })
     }
 
     /// Sends a request to another node, and waits for the head of its answer for as long as that node is there.
@@ -141,36 +156,47 @@ impl Relay {
         head: actix_http::RequestHead,
         body: Option<Body>,
         to: SocketAddr,
-    ) -> Result<(SentRequest, ResponseHead, bool), Failed> {
+    ) -> Result<Answered, Failed> {
         let asked = async {
             let stream = self.pool.take(to).await?;
             ask(stream, self.config.clone(), head, body).await
         };
         let departure = self.shards.departure(to);
         let gone = || Failed::Owner(ErrorKind::ConnectionAborted.into());
-        departure.run_until_cancelled(asked).await.ok_or_else(gone)?
+        let (connection, head, may_be_kept) =
+            departure.run_until_cancelled(asked).await.ok_or_else(gone)??;
+        Ok(Answered { connection, head, may_be_kept, departure })
     }
 
-    /// The body that follows a head, for as long as the node that sends it is there.
+    /// An answer's head, and the body that follows it, for as long as the node that sends it is there.
     pub(super) fn body(
         &self,
-        (asked, is_sent): (SentRequest, bool),
-        of: (&Method, &ResponseHead),
+        answered: Answered,
+        method: &Method,
         to: SocketAddr,
         open: Option<OpenConnection>,
-    ) -> AnswerBody {
-        let home = is_sent.then(|| (self.pool.clone(), to));
-        AnswerBody::after(asked, of, home, (self.shards.departure(to), open))
+    ) -> (ResponseHead, AnswerBody) {
+        let Answered { connection, head, may_be_kept, departure } = answered;
+        let home = may_be_kept.then(|| (self.pool.clone(), to));
+        let body = AnswerBody::after(connection, (method, &head), home, (departure, open));
+        (head, body)
     }
 
-    /// Completes once this node stops or the other's session is gone.
-    pub(super) fn ended(&self, to: SocketAddr) -> impl Future<Output = ()> + use<> {
-        let (stopping, departure) = (self.stopping.clone(), self.shards.departure(to));
-        async move {
-            tokio::select! {
-                () = stopping.cancelled() => {}
-                () = departure.cancelled() => {}
-            }
+    /// Joins a client's socket to the one that another node opened for it, until either ends, this node stops or the other's session
+    /// is gone.
+    pub(super) async fn join(&self, client: Side, answered: Answered) {
+        let departure = answered.departure.clone();
+        tokio::select! {
+            _ = join(client, answered.into_side()) => {}
+            () = self.ended(&departure) => {}
+        }
+    }
+
+    /// Completes once this node stops or the other's session is gone, by its departure.
+    pub(super) async fn ended(&self, departure: &CancellationToken) {
+        tokio::select! {
+            () = self.stopping.cancelled() => {}
+            () = departure.cancelled() => {}
         }
     }
 }
