@@ -99,7 +99,8 @@ impl Api {
         loop {
             let answer = self.signed(request).await;
             let passing = match &answer {
-                Ok(answer) => answer.status >= 500,
+                // What broke off may still be under way, at the server of a cluster that has the organization.
+                Ok(answer) => answer.status >= 500 || answer.json()["code"] == "idempotencyKeyInUse",
                 Err(_) => true,
             };
             if !passing || begun.elapsed() > self.reconnect_for {
@@ -201,6 +202,7 @@ mod tests {
 
     const BUSY: (&str, &str) = ("503 Service Unavailable\r\nretry-after: 0", r#"{"code":"busy"}"#);
     const AWAY: (&str, &str) = ("503 Service Unavailable\r\nretry-after: 0", r#"{"code":"unavailable"}"#);
+    const UNDER_WAY: (&str, &str) = ("409 Conflict\r\nretry-after: 1", r#"{"code":"idempotencyKeyInUse"}"#);
     const SIGNED_IN: (&str, &str) = ("200 OK", r#"{"accessToken":"t"}"#);
 
     const CUT: (&str, &str) = ("", "");
@@ -238,7 +240,8 @@ mod tests {
 
     #[actix_rt::test]
     async fn what_broke_off_is_sent_again_under_its_key() {
-        let (url, asked) = answering(&[SIGNED_IN, CUT, AWAY, ("201 Created", r#"{"id":"a"}"#)]).await;
+        let (url, asked) =
+            answering(&[SIGNED_IN, CUT, AWAY, UNDER_WAY, ("201 Created", r#"{"id":"a"}"#)]).await;
         let api = Api::sign_in(&url, "a@example.org", "a password", LONGEST_PAUSE).await.unwrap();
         let made = api.send(Method::POST, "/v1/geofences", &json!({})).await.unwrap();
         assert_eq!(made, json!({ "id": "a" }));
@@ -247,7 +250,7 @@ mod tests {
             request.lines().find_map(|line| line.strip_prefix("idempotency-key: ").map(str::to_owned))
         };
         let keys: Vec<_> = asked.iter().map(key).collect();
-        assert_eq!((keys.len(), &keys[0]), (4, &None));
+        assert_eq!((keys.len(), &keys[0]), (5, &None));
         assert!(keys[1].is_some() && keys[1..].iter().all(|key| *key == keys[1]), "{keys:?}");
     }
 

@@ -81,6 +81,24 @@ test("a driver's cards are entered, and who drives by card is shown so and not u
   assert.deepEqual(page.faults, []);
 });
 
+test("what is still under way of an attempt that broke off is asked for again, and done once", async () => {
+  const { page, fleet } = await signedIn("#/drivers/new");
+  const keys = [];
+  await page.route(({ pathname }) => pathname === "/v1/drivers", async (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    keys.push(await route.request().headerValue("idempotency-key"));
+    const [status, code] = [[503, "unavailable"], [409, "idempotencyKeyInUse"]][keys.length - 1] ?? [];
+    return status ? route.fulfill({ status, json: { status, code, title: code } }) : route.continue();
+  });
+  await page.getByLabel("First name").fill("Astrid");
+  await page.getByLabel("Last name").fill("Lind");
+  await page.getByRole("button", { name: "Save" }).click();
+  await detail(page, "Astrid Lind").waitFor();
+  assert.equal(keys.length, 3);
+  assert.equal(new Set(keys).size, 1);
+  assert.equal((await fleet.admin.get("/v1/drivers?q=lind")).data.length, 1);
+});
+
 test("a driver of nobody is found by licence, masked, is taken over with an empty profile, and given back", async () => {
   const elsewhere = await Fleet.make(stage.server);
   await elsewhere.admin.post("/v1/drivers", { firstName: "Frida", lastName: "Free", phone: "+46 999", lock: false, license: { number: "FREE 1", country: "SE" } });

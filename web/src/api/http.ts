@@ -85,11 +85,14 @@ export function prepareFile<P extends PathOf<"put">>(path: P, asked: Asked<P, "p
   return { ...prepared, body: file, headers: { ...prepared.headers, "Content-Type": file.type || "application/octet-stream" } };
 }
 
-/** A server that is too busy for a moment (503) is asked again after so long. Milliseconds. */
+/** A server that refuses for a moment is asked again after so long. Milliseconds. */
 const PAUSES_MS = [400, 1200];
 
 /** Whether a request may be sent again, whatever became of it. */
 const isRepeatable = ({ method, headers }: Prepared) => method === "GET" || "Idempotency-Key" in headers;
+
+/** Whether it is too busy or away, or still at what an earlier attempt asked it, which broke off. */
+const isPassing = (problem: unknown) => problem instanceof Problem && (problem.status === 503 || problem.code === "idempotencyKeyInUse");
 
 /** Sends a request as whoever the token names; `read` makes of a good answer what it is. */
 export async function send<T>(request: Prepared, token: string | undefined, read: Read<T> = json): Promise<T> {
@@ -97,7 +100,7 @@ export async function send<T>(request: Prepared, token: string | undefined, read
     try {
       return await sendOnce(request, token, read);
     } catch (problem) {
-      if (!(problem instanceof Problem) || problem.status !== 503) throw problem;
+      if (!isPassing(problem)) throw problem;
     }
     await new Promise((again) => setTimeout(again, pause));
   }
