@@ -66,13 +66,41 @@ fn shards_that_wait_for_a_commit_share_the_next_one() {
         for number in 0..3 {
             assert_eq!(logged(&store, number).await, 2, "shard {number}");
         }
-        let newest = "select cast(cast(xmin as text) as bigint) from fix_log where number = \
-            (select max(number) from fix_log l where l.shard = fix_log.shard) order by shard";
-        let transactions: Vec<(i64,)> = store.db.read().sql(newest).all().await.expect("read");
-        assert!(transactions[0] != transactions[1] && transactions[1] == transactions[2], "{transactions:?}");
+        assert!(!shared_their_last(&store, [0, 1]).await && shared_their_last(&store, [1, 2]).await);
         let reread = second.reread(&[VehicleId(Uuid::from_u128(1_001))], 1).await.expect("read");
         assert_eq!(reread.states.len(), 1);
     });
+}
+
+#[test]
+fn a_commit_and_an_edit_do_not_wait_for_each_other() {
+    run(Engine::Postgres, async |store| {
+        let [first, second, third] = members(&store).await;
+        // As an edit holds it from its last look at the epoch to the end of its commit.
+        let mut edit = store.db.begin().await.expect("begun");
+        let hold = edit.on().sql("select epoch from writer where name = ");
+        let hold = hold.push_bind(shard(1).number().to_string()).push(" for key share");
+        hold.one::<(i64,)>().await.expect("held");
+        let batches = [of(0, 10), of(1, 10), of(2, 10)];
+        let (one, two, three) =
+            join!(first.commit(&batches[0]), second.commit(&batches[1]), third.commit(&batches[2]));
+        for committed in [one, two, three] {
+            assert_eq!(committed.expect("committed")[0].counts.stored, 1);
+        }
+        edit.rollback().await.expect("ended");
+        assert!(shared_their_last(&store, [1, 2]).await, "they had waited, and committed alone");
+    });
+}
+
+/// Whether two shards committed their newest batches in one transaction.
+async fn shared_their_last(store: &TestStore, shards: [u128; 2]) -> bool {
+    let mut transactions = Vec::new();
+    for number in shards {
+        let newest = "select cast(cast(xmin as text) as bigint) from fix_log where shard = $1 order by number desc limit 1";
+        let newest = store.db.read().sql(newest).bind(i64::from(shard(number).number()));
+        transactions.push(newest.scalar::<i64>().await.expect("read"));
+    }
+    transactions[0] == transactions[1]
 }
 
 #[test]

@@ -125,7 +125,7 @@ pub(super) async fn reserve_all(
     const TAKE: &str = concat!(
         "with held as (select w.name, t.records from writer w \
          join unnest($1::text[], $2::bigint[], $3::bigint[]) as t (name, epoch, records) \
-         on w.name = t.name and w.epoch = t.epoch order by w.name for update of w) \
+         on w.name = t.name and w.epoch = t.epoch order by w.name for no key update of w) \
          update writer w set next_sequence = w.next_sequence + held.records, log_number = w.log_number + 1 \
          from held where w.name = held.name \
          returning w.name, w.epoch, w.next_sequence - held.records as first, w.log_number as number, ",
