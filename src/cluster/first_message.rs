@@ -45,7 +45,7 @@ impl Relay {
     pub fn socket_by_ticket(
         &self,
         request: ServiceRequest,
-        owner: impl Fn(Whose) -> Option<SocketAddr> + 'static,
+        owner: impl AsyncFn(Whose) -> Option<SocketAddr> + 'static,
     ) -> ServiceResponse<BoxBody> {
         let mut head = head::for_owner(&request, client_address(&request), true);
         // The answer below agrees to none.
@@ -74,7 +74,7 @@ async fn serve(
     relay: &Relay,
     (mut client, mut read): (TcpStream, BytesMut),
     mut head: RequestHead,
-    owner: impl Fn(Whose) -> Option<SocketAddr>,
+    owner: impl AsyncFn(Whose) -> Option<SocketAddr>,
 ) {
     let opening = async {
         // Whatever else it says, or says nothing, is for a node to refuse, with what came so far.
@@ -83,7 +83,7 @@ async fn serve(
         let whose =
             ticket.and_then(|ticket| ticket_organization(&ticket)).map_or(Whose::Nobody, Whose::Organization);
         from_node::tell_shard(&mut head.headers, whose.shard());
-        match owner(whose) {
+        match owner(whose).await {
             Some(to) => relay.open(head, to).await,
             None => Err(Failed::Owner(ErrorKind::NotConnected.into())),
         }

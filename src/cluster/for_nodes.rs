@@ -29,6 +29,11 @@ pub(super) fn device_path(protocol: DeviceProtocol, organization: OrganizationId
     format!("{DEVICES}{}/{}", protocol.as_str(), organization.0)
 }
 
+/// Whether only nodes may ask for this. A stranger's request for it is never handed on, or it would come to the owner as a node's.
+pub(super) fn is_for_nodes(path: &str) -> bool {
+    path == FEED || path.starts_with(DEVICES)
+}
+
 /// Answers another node that asks for a listener of this one; gives the request back if it asks for something else.
 pub(super) async fn answer(
     mut request: ServiceRequest,

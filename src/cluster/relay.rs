@@ -8,7 +8,6 @@ use actix_http::{ResponseHead, ServiceConfig};
 use actix_web::body::BoxBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::{Method, StatusCode};
-use actix_web::web::Data;
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +18,6 @@ use super::shards::Shards;
 use super::tunnel::{Side, join};
 use super::whose::Whose;
 use crate::connections::{OpenConnection, Peer};
-use crate::context::Context;
 use crate::http::code::Code;
 use crate::http::edge;
 use crate::http::limit;
@@ -203,8 +201,7 @@ impl Relay {
 
 /// Where a request came from.
 pub(super) fn client_address(request: &ServiceRequest) -> Option<IpAddr> {
-    let context = request.app_data::<Data<Context>>();
-    limit::client(context.and_then(|context| context.settings.client_address_header.as_deref()), request)
+    limit::client(request)
 }
 
 fn problem(failed: &Failed) -> Problem {

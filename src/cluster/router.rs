@@ -22,6 +22,7 @@ use super::relay::Relay;
 use super::shards::{OWNER_WITHIN, ShardLocation, Shards};
 use super::whose::{Finder, Whose};
 use crate::config::Settings;
+use crate::connections::Peer;
 use crate::context::Context;
 use crate::http::code::Code;
 use crate::http::problem::Problem;
@@ -67,6 +68,17 @@ impl RouterParts {
         }
     }
 
+    /// The same, and waits for an owner for a while.
+    async fn owner_soon(&self, shard: Shard) -> Option<SocketAddr> {
+        let until = Instant::now() + OWNER_WITHIN;
+        loop {
+            match self.owner(shard) {
+                None if Instant::now() < until => sleep(LOOK_EVERY).await,
+                found => return found,
+            }
+        }
+    }
+
     /// The router of the calling thread.
     #[must_use]
     pub fn router(&self) -> Rc<Router> {
@@ -82,6 +94,12 @@ pub(super) enum Destination {
 }
 
 impl Router {
+    /// The node's settings.
+    #[must_use]
+    pub fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.parts.settings)
+    }
+
     /// Completes once the node stops.
     pub async fn stopping(&self) {
         self.parts.stopping.cancelled().await;
@@ -137,7 +155,7 @@ impl Router {
             return refused(request, &problem);
         }
         let parts = self.parts.clone();
-        self.relay.socket_by_ticket(request, move |whose| parts.owner(whose.shard()))
+        self.relay.socket_by_ticket(request, async move |whose: Whose| parts.owner_soon(whose.shard()).await)
     }
 
     /// Why this node cannot do its work, if it cannot.
@@ -170,6 +188,11 @@ pub async fn to_owner(
             Some(Destination::To(_)) | None => Ok(refused(request, &changing())),
         };
     }
+    if for_nodes::is_for_nodes(request.path()) {
+        return Ok(refused(request, &Problem::new(Code::NotFound)));
+    }
+    // While its owner is looked for, it is the server that keeps it waiting.
+    let _handled = request.request().conn_data::<Arc<Peer>>().map(Peer::handled);
     let whose = match router.parts.finder.organization_of(&mut request).await {
         Ok(Whose::FirstMessage) => return Ok(router.socket_by_ticket(request)),
         Ok(whose) => whose,

@@ -2,6 +2,7 @@
 //! says so.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::HttpMessage;
@@ -19,6 +20,7 @@ use waypost_actors::model::OrganizationId;
 
 use super::claim::{Claim, claim, named, named_holder};
 use crate::auth::{AuthError, secret};
+use crate::connections::Peer;
 use crate::http::problem::Problem;
 use crate::store::session::HolderId;
 use crate::store::shard::Shard;
@@ -188,6 +190,7 @@ async fn begins(request: &mut ServiceRequest, most: usize) -> Option<(BytesMut, 
     if !has_body || request.headers().contains_key(header::CONTENT_ENCODING) {
         return None;
     }
+    let _awaited = request.request().conn_data::<Arc<Peer>>().map(Peer::awaited);
     let mut payload = request.take_payload();
     let mut pieces = Vec::new();
     let is_whole = timeout(BODY_WITHIN, take_some(&mut payload, &mut pieces, most)).await;

@@ -25,7 +25,7 @@ pub(super) async fn known_or_stranger(
     if request.headers().contains_key(header::AUTHORIZATION) {
         return signed_in(context, request, next).await;
     }
-    let address = limit::address(&context, &request);
+    let address = limit::address(&request);
     match limit::count_stranger(&context, &request, Class::SignIn).await {
         Ok(()) => idempotency::handle(&context, address.as_bytes(), request, next).await,
         Err(problem) => Ok(request.error_response(problem)),

@@ -9,8 +9,7 @@ use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::Data;
 
-use crate::config::AllowedOrigin;
-use crate::context::Context;
+use crate::config::{AllowedOrigin, Settings};
 
 const METHODS: &str = "GET, HEAD, POST, PUT, DELETE";
 /// What a request to `/v1` may carry.
@@ -33,8 +32,8 @@ impl Cors {
     /// What the settings grant a request.
     pub(super) fn of(request: &ServiceRequest) -> Self {
         let nobody = Self { origin: None, varies: false };
-        let Some(context) = request.app_data::<Data<Context>>() else { return nobody };
-        let allowed = &context.settings.allowed_origins;
+        let Some(settings) = request.app_data::<Data<Settings>>() else { return nobody };
+        let allowed = &settings.allowed_origins;
         if allowed.is_empty() || !request.path().starts_with("/v1/") {
             return nobody;
         }

@@ -20,6 +20,7 @@ use super::limit;
 use super::problem::Problem;
 use super::refusal::RETRY_SECONDS;
 use crate::clock;
+use crate::config::Settings;
 use crate::connections::Peer;
 use crate::context::Context;
 use crate::ops::{etag, request_context};
@@ -59,12 +60,10 @@ pub async fn edge(
     let path = without_tokens(request.path()); // the request itself may not be held while it is routed
     let is_too_long =
         request.uri().path_and_query().is_some_and(|target| target.as_str().len() > TARGET_BYTES);
-    let has_https = request.app_data::<Data<Context>>().is_some_and(|context| context.settings.has_https());
+    let has_https = request.app_data::<Data<Settings>>().is_some_and(|settings| settings.has_https());
     let cors = Cors::of(&request);
     let span = tracing::info_span!("request", request_id = %id);
-    let client = request
-        .app_data::<Data<Context>>()
-        .map_or_else(String::new, |context| limit::address(context, &request));
+    let client = limit::address(&request);
     request_context::of_request(id.clone(), client.clone(), async {
         let answered = if is_too_long {
             Ok(request.error_response(too_long()))
@@ -157,7 +156,7 @@ fn into_problem(
 
 /// The answer to a request that never came to a route, because the server that it is for cannot be reached.
 pub(crate) fn refused(request: &ServiceRequest, problem: &Problem) -> HttpResponse {
-    let has_https = request.app_data::<Data<Context>>().is_some_and(|context| context.settings.has_https());
+    let has_https = request.app_data::<Data<Settings>>().is_some_and(|settings| settings.has_https());
     let id = request_id(request.headers());
     let mut answer = answer(problem, &without_tokens(request.path()), &id);
     seal(answer.headers_mut(), &id, has_https);

@@ -8,6 +8,7 @@ use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
+use actix_web::web::Data;
 use actix_web::{Error, HttpMessage};
 use sha2::{Digest, Sha256};
 
@@ -17,6 +18,7 @@ use super::report_token;
 use super::request::Shared;
 use super::route::Route;
 use crate::cluster::from_node;
+use crate::config::Settings;
 use crate::connections::network;
 use crate::context::Context;
 use crate::rate_limit::{BucketState, Class};
@@ -45,7 +47,7 @@ pub(super) async fn count_stranger(
     request: &ServiceRequest,
     class: Class,
 ) -> Result<(), Problem> {
-    count(context, request, class, &address(context, request)).await
+    count(context, request, class, &address(request)).await
 }
 
 /// Counts sign-ins and sign-ups.
@@ -135,18 +137,19 @@ fn seconds_up(state: BucketState) -> u64 {
 }
 
 /// The network that a request comes from, as text.
-pub(super) fn address(context: &Context, request: &ServiceRequest) -> String {
-    let named = context.settings.client_address_header.as_deref();
-    client(named, request).map_or_else(|| "unknown".to_owned(), |ip| network(ip).to_string())
+pub(super) fn address(request: &ServiceRequest) -> String {
+    client(request).map_or_else(|| "unknown".to_owned(), |ip| network(ip).to_string())
 }
 
-/// The address that a request comes from; `named`: the header in which the proxy in front tells it. What another node
-/// handed on comes from where that node says.
-pub(crate) fn client(named: Option<&str>, request: &ServiceRequest) -> Option<IpAddr> {
+/// The address that a request comes from, by the header in which the proxy in front tells it, if there is one. What another
+/// node handed on comes from where that node says.
+pub(crate) fn client(request: &ServiceRequest) -> Option<IpAddr> {
     let peer = request.peer_addr().map(|peer| peer.ip());
     if from_node::is_from_node(request) {
         return from_node::told_address(request).or(peer);
     }
+    let named =
+        request.app_data::<Data<Settings>>().and_then(|settings| settings.client_address_header.as_deref());
     let forwarded = named.and_then(|name| request.headers().get_all(name).last());
     // The last entry was added by the nearest proxy; the ones before it may be forged.
     forwarded.and_then(|value| named_address(value.to_str().ok()?.rsplit(',').next()?)).or(peer)

@@ -70,7 +70,7 @@ pub use edge::{RequestId, edge, small_as_it_is};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use actix_web::web::{self, ServiceConfig};
+use actix_web::web::{self, Data, ServiceConfig};
 
 use crate::cluster::router::Router;
 use crate::context::Context;
@@ -80,14 +80,14 @@ use crate::feed::shard_feed::ShardFeeds;
 /// What callers may see of changes of master data.
 #[must_use]
 pub fn show_change(context: Context) -> ShowChange {
-    changes::shown_to_callers(&web::Data::new(context))
+    changes::shown_to_callers(&Data::new(context))
 }
 
 /// Whose requests an application answers.
 #[derive(Clone)]
 pub enum Front {
     /// Those of a single server.
-    Single(web::Data<Context>),
+    Single(Data<Context>),
     /// Those of a node of a cluster: each has the context of its organization's shard, or is handed on.
     Cluster(Rc<Router>),
 }
@@ -123,8 +123,13 @@ impl Front {
 /// Mounts everything on an application. The application wraps itself in [`crate::application!`]'s layers.
 pub fn configure(config: &mut ServiceConfig, front: Front) {
     match front {
-        Front::Single(context) => config.app_data(context),
-        Front::Cluster(router) => config.app_data(Rc::clone(&router) as Rc<dyn ShardFeeds>).app_data(router),
+        Front::Single(context) => {
+            config.app_data(Data::from(Arc::clone(&context.settings))).app_data(context)
+        }
+        Front::Cluster(router) => config
+            .app_data(Data::from(router.settings()))
+            .app_data(Rc::clone(&router) as Rc<dyn ShardFeeds>)
+            .app_data(router),
     };
     routes::mount(config);
     config.default_service(web::to(fallback::unrouted));

@@ -58,7 +58,7 @@ pub(crate) fn edge(owner: SocketAddr, by_message: bool) -> Edge {
                 let relay = relay.clone();
                 async move {
                     if by_message && request.headers().contains_key("upgrade") {
-                        let found = move |whose| (whose == Whose::Organization(FLEET)).then_some(owner);
+                        let found = async move |whose| (whose == Whose::Organization(FLEET)).then_some(owner);
                         return Ok(relay.socket_by_ticket(request, found));
                     }
                     Ok(relay.hand_on(request, Whose::Organization(FLEET), owner).await)

@@ -29,6 +29,7 @@ mod late;
 mod master_key;
 mod mqtt;
 mod mqtt_out;
+mod nodes;
 mod orders;
 mod organization_end;
 mod poison;

@@ -1,0 +1,81 @@
+//! Strangers at the nodes of a cluster: where they come from, and what they may not ask for.
+
+use serde_json::json;
+use waypost_test_support::{Engine, Launch, Program, ROOT, TestStore, eventually, run};
+
+use crate::server::{DEADLINE, launch};
+
+/// Two nodes.
+async fn nodes(store: &TestStore, settings: &[(&str, &str)]) -> [(Launch, Program); 2] {
+    let nodes = [(); 2].map(|()| {
+        let mut launch = launch(store);
+        launch.make_node();
+        launch
+            .settings
+            .extend(settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let program = Program::spawn(&launch);
+        (launch, program)
+    });
+    for (_, program) in &nodes {
+        program.ready().await;
+    }
+    nodes
+}
+
+#[test]
+fn sign_ins_are_counted_by_the_address_that_the_proxy_tells_at_any_node() {
+    run(Engine::Postgres, async |store| {
+        let settings =
+            [("WAYPOST_CLIENT_ADDRESS_HEADER", "X-Forwarded-For"), ("WAYPOST_RATE_LIMIT_SIGN_IN", "2/h")];
+        let mut nodes = nodes(&store, &settings).await;
+        let sign_in = async |node: &Launch, from: &str| {
+            let asked = awc::Client::default()
+                .post(format!("{}/v1/auth/login", node.url()))
+                .insert_header(("X-Forwarded-For", from))
+                .send_json(&json!({ "email": ROOT, "password": "not this one" }));
+            asked.await.unwrap().status().as_u16()
+        };
+        // One of the nodes hands all of them on. A shard that changes its owner meanwhile counts anew, so only what must not be
+        // refused is.
+        for person in 1..=5 {
+            for (node, _) in &nodes {
+                let status = sign_in(node, &format!("192.0.2.{person}")).await;
+                assert_eq!(status, 401, "person {person}");
+            }
+        }
+        let refused = async || sign_in(&nodes[0].0, "192.0.2.1").await == 429;
+        eventually(DEADLINE, async || if refused().await { Ok(()) } else { Err("the third is refused") })
+            .await;
+        Program::stop_all(nodes.iter_mut().map(|(_, program)| program)).await;
+    });
+}
+
+#[test]
+fn what_nodes_ask_of_each_other_is_not_there_for_strangers() {
+    run(Engine::Postgres, async |store| {
+        let mut nodes = nodes(&store, &[]).await;
+        let ask = async |path: &str| {
+            let asked = awc::Client::default().get(format!("{}{path}", nodes[0].0.url()));
+            asked.send().await.ok().map(|answer| answer.status().as_u16())
+        };
+        let paths = ["/feed", "/devices/teltonika/00000000-0000-4000-8000-000000000001"];
+        for path in paths {
+            assert_eq!(ask(path).await, Some(404), "{path}");
+        }
+        // A node that stops gives its shards back, and then hands on even what every node answers alike.
+        nodes[0].1.signal("TERM");
+        let mut asked = 0;
+        while ask("/openapi.json").await == Some(200) {
+            for path in paths {
+                let status = ask(path).await;
+                assert!(matches!(status, Some(404) | None), "{path}: {status:?}");
+            }
+            asked += 1;
+        }
+        assert!(asked > 1, "it hands on for seconds");
+        for (_, node) in &mut nodes {
+            node.signal("TERM");
+            node.ended().await;
+        }
+    });
+}
