@@ -32,6 +32,9 @@ pub enum StartError {
     /// A node that joins was cut off from PostgreSQL meanwhile.
     #[error(transparent)]
     Session(#[from] SessionGone),
+    /// A step of a shard's start took too long: the connection that it uses may have died unnoticed.
+    #[error("the database did not answer in time")]
+    TookTooLong,
     /// The store could not be opened.
     #[error(transparent)]
     Store(#[from] OpenError),

@@ -41,6 +41,9 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 /// A live core that failed to start has nothing to finish, so it stops within this time.
 const STOP_WITHIN: Duration = Duration::from_secs(1);
 
+/// How long a step of a shard's start may take.
+const STEP_WITHIN: Duration = Duration::from_secs(120);
+
 /// What wraps the store of live data before the live core uses it.
 pub(super) type WrapStore = dyn Fn(Arc<Track>) -> Arc<dyn TrackStore>;
 
@@ -56,6 +59,14 @@ pub(super) struct Parts {
     pub(super) threads: LiveThreads,
     /// The thread of what is sent by itself.
     pub(super) deliveries: Arbiter,
+}
+
+/// The answer to one step of a start, unless it takes too long.
+async fn within<T, E>(limit: Duration, step: impl Future<Output = Result<T, E>>) -> Result<T, StartError>
+where
+    StartError: From<E>,
+{
+    Ok(timeout(limit, step).await.map_err(|_| StartError::TookTooLong)??)
 }
 
 /// The store as all shards of a process use it.
@@ -102,7 +113,9 @@ impl ShardServer {
         shard: Shard,
     ) -> Result<Self, StartError> {
         let writer = for_writer(db, &parts.settings.store())?;
-        let track = Track::take_over_shard(db.clone(), writer.clone(), shard).await?;
+        // A single server's start is waited for, however long it takes; a shard's may be tried again.
+        let limit = group.as_ref().map_or(Duration::MAX, |_| STEP_WITHIN);
+        let track = within(limit, Track::take_over_shard(db.clone(), writer.clone(), shard)).await?;
         let track = track.with_clock(parts.clock.clone()).with_durability(durability.clone());
         let track = match group {
             Some(group) => track.in_group(group.clone()),
@@ -116,8 +129,8 @@ impl ShardServer {
             meters: parts.meters.live.clone(),
             threads: parts.threads.clone(),
         };
-        let live = Live::start(live).await?;
-        match share(parts, &live, track).await {
+        let live = within(limit, Live::start(live)).await?;
+        match within(limit, share(parts, &live, track)).await {
             Ok((context, first_start, missing)) => Ok(Self {
                 context,
                 first_start,

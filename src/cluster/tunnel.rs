@@ -14,6 +14,8 @@ use tokio::time::timeout;
 const PIECE_BYTES: usize = 8 * 1024;
 /// Once one side has said its last, the other has this long for what it still says.
 const LAST_WORDS_WITHIN: Duration = Duration::from_secs(5);
+/// A side that takes nothing for this long is given up. Meanwhile nobody reads what the other one says, not even that it ended.
+const STALLED_FOR: Duration = Duration::from_secs(60);
 
 thread_local! {
     /// What is passed on at once goes through here, so a socket that is silent holds no buffer.
@@ -23,13 +25,21 @@ thread_local! {
 /// A connection, and what was read from it before.
 pub(super) type Side = (TcpStream, BytesMut);
 
-/// Joins two connections until one side ends. Neither is waited for here: the owner finds out whether its client lives, and ends the
-/// connection if not.
-pub(super) async fn join((client, from_client): Side, (owner, from_owner): Side) -> io::Result<()> {
-    write_all(&owner, &from_client).await?;
-    write_all(&client, &from_owner).await?;
+/// Joins two connections until one side ends, or takes nothing any more. Whether a silent client lives is found out by the owner, who
+/// ends the connection if not.
+pub(super) async fn join(client: Side, owner: Side) -> io::Result<()> {
+    join_patiently(client, owner, STALLED_FOR).await
+}
+
+async fn join_patiently(
+    (client, from_client): Side,
+    (owner, from_owner): Side,
+    patience: Duration,
+) -> io::Result<()> {
+    write_all(&owner, &from_client, patience).await?;
+    write_all(&client, &from_owner, patience).await?;
     drop((from_client, from_owner));
-    let (up, down) = (pass_on(&client, &owner), pass_on(&owner, &client));
+    let (up, down) = (pass_on(&client, &owner, patience), pass_on(&owner, &client, patience));
     tokio::pin!(up, down);
     tokio::select! {
         ended = &mut up => {
@@ -44,11 +54,11 @@ pub(super) async fn join((client, from_client): Side, (owner, from_owner): Side)
 }
 
 /// Passes on what one side says until its end, and then says that it ended.
-async fn pass_on(from: &TcpStream, to: &TcpStream) -> io::Result<()> {
+async fn pass_on(from: &TcpStream, to: &TcpStream, patience: Duration) -> io::Result<()> {
     loop {
         from.readable().await?;
         match piece(from, to)? {
-            Some(rest) => write_all(to, &rest).await?,
+            Some(rest) => write_all(to, &rest, patience).await?,
             None => return SockRef::from(to).shutdown(Shutdown::Write),
         }
     }
@@ -71,9 +81,10 @@ fn piece(from: &TcpStream, to: &TcpStream) -> io::Result<Option<Bytes>> {
     })
 }
 
-async fn write_all(to: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
+/// Fails once `to` takes nothing for that long.
+async fn write_all(to: &TcpStream, mut bytes: &[u8], patience: Duration) -> io::Result<()> {
     while !bytes.is_empty() {
-        to.writable().await?;
+        timeout(patience, to.writable()).await??;
         match to.try_write(bytes) {
             Ok(written) => bytes = &bytes[written..],
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -81,4 +92,29 @@ async fn write_all(to: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    async fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let connecting = TcpStream::connect(listener.local_addr().unwrap());
+        let (near, far) = tokio::join!(connecting, listener.accept());
+        (near.unwrap(), far.unwrap().0)
+    }
+
+    #[actix_rt::test]
+    async fn a_client_that_takes_nothing_any_more_is_given_up() {
+        let ((_client, near), (far, mut owner)) = tokio::join!(pair(), pair());
+        let (near, far) = ((near, BytesMut::new()), (far, BytesMut::new()));
+        // More than any buffer between them takes.
+        let said = async { while owner.write_all(&[0; 1 << 20]).await.is_ok() {} };
+        let (ended, ()) = tokio::join!(join_patiently(near, far, Duration::from_millis(100)), said);
+        assert_eq!(ended.unwrap_err().kind(), ErrorKind::TimedOut);
+    }
 }
