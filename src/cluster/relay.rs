@@ -1,8 +1,11 @@
 //! Hands requests and sockets on to the node that has their organization, and its answers back, as a proxy does.
 
+use std::cell::Cell;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use actix_http::{ResponseHead, ServiceConfig};
 use actix_web::body::BoxBody;
@@ -27,6 +30,9 @@ use crate::socket;
 /// Seconds after which a client may ask again: another node has the organization by then.
 const RETRY_SECONDS: u64 = 1;
 
+/// Pause between two log lines about nodes that cannot be reached.
+const TOLD_EVERY: Duration = Duration::from_secs(1);
+
 /// The answer of another node, up to its body.
 pub(super) struct Answered {
     /// The connection that it came on.
@@ -50,6 +56,8 @@ impl Answered {
 #[derive(Clone)]
 pub struct Relay {
     pool: Pool,
+    /// When it was last logged that a node cannot be reached.
+    told_at: Rc<Cell<Option<Instant>>>,
     shards: Shards,
     config: ServiceConfig,
     pub(super) stopping: CancellationToken,
@@ -60,7 +68,13 @@ impl Relay {
     /// `shards` sees that it is gone.
     #[must_use]
     pub fn new(shards: Shards, stopping: CancellationToken) -> Self {
-        Self { pool: Pool::default(), shards, config: ServiceConfig::default(), stopping }
+        Self {
+            pool: Pool::default(),
+            told_at: Rc::default(),
+            shards,
+            config: ServiceConfig::default(),
+            stopping,
+        }
     }
 
     /// Hands a request on to the owner of what it is about, and gives the owner's answer.
@@ -100,7 +114,7 @@ impl Relay {
         let open = peer.map(|peer| peer.another());
         let answer = match self.ask(head, Some(body), to).await {
             Ok(answered) => self.answer(&request, answered, to, open),
-            Err(failed) => edge::refused(&request, &problem(&failed)),
+            Err(failed) => edge::refused(&request, &self.problem(&failed)),
         };
         (request.into_parts().0, answer)
     }
@@ -134,7 +148,7 @@ impl Relay {
                 })
             }
             Ok(answered) => self.answer(&request, answered, to, open),
-            Err(failed) => edge::refused(&request, &problem(&failed)),
+            Err(failed) => edge::refused(&request, &self.problem(&failed)),
         };
         (request.into_parts().0, answer)
     }
@@ -190,6 +204,24 @@ impl Relay {
         }
     }
 
+    fn problem(&self, failed: &Failed) -> Problem {
+        match failed {
+            Failed::Request => Problem::new(Code::MalformedRequest).detail("the body ends early"),
+            Failed::Owner(error) => self.unreachable(error),
+        }
+    }
+
+    /// What a client is told while the owner of its organization is away.
+    fn unreachable(&self, error: &io::Error) -> Problem {
+        if self.told_at.get().is_none_or(|at| at.elapsed() >= TOLD_EVERY) {
+            self.told_at.set(Some(Instant::now()));
+            tracing::warn!(%error, "the server that has the organization cannot be reached");
+        }
+        Problem::new(Code::Unavailable)
+            .detail("the server that has this organization is being replaced")
+            .retry_after(RETRY_SECONDS)
+    }
+
     /// Completes once this node stops or the other's session is gone, by its departure.
     pub(super) async fn ended(&self, departure: &CancellationToken) {
         tokio::select! {
@@ -202,19 +234,4 @@ impl Relay {
 /// Where a request came from.
 pub(super) fn client_address(request: &ServiceRequest) -> Option<IpAddr> {
     limit::client(request)
-}
-
-fn problem(failed: &Failed) -> Problem {
-    match failed {
-        Failed::Request => Problem::new(Code::MalformedRequest).detail("the body ends early"),
-        Failed::Owner(error) => unreachable(error),
-    }
-}
-
-/// What a client is told while the owner of its organization is away.
-fn unreachable(error: &io::Error) -> Problem {
-    tracing::warn!(%error, "the server that has the organization cannot be reached");
-    Problem::new(Code::Unavailable)
-        .detail("the server that has this organization is being replaced")
-        .retry_after(RETRY_SECONDS)
 }

@@ -17,6 +17,7 @@ use crate::dispatcher;
 use crate::ground::{Bus, DEADLINE, Ground, launch};
 use crate::ledger::{Undisturbed, Violation, at_any_moment, in_the_end};
 use crate::outlets::Outlets;
+use crate::ownership;
 use crate::seed::dice;
 use crate::shelf::{self, Shelf};
 use crate::tracker::{Manner, Tracker};
@@ -124,8 +125,11 @@ impl Drill {
             peers.push(peer);
         }
         if !peers.is_empty() {
-            peers.iter_mut().for_each(Launch::make_node);
-            launch.make_node();
+            for (number, node) in std::iter::once(&mut launch).chain(&mut peers).enumerate() {
+                node.make_node();
+                ownership::name(node, number);
+            }
+            ownership::record(&launch.location).await;
         }
         let server = Program::start(&launch).await;
         let peers: Vec<(Launch, Program)> =
@@ -292,6 +296,9 @@ impl Drill {
         Program::stop_all(peers.chain([&mut self.server])).await;
         self.book.is_over.set(true);
         self.dispatcher.abort();
+        if !self.peers.is_empty() {
+            ownership::check(&place, self.seed).await;
+        }
         let stored = shelf::read_whole(&place).await;
         let undisturbed = Rc::clone(&ground.undisturbed[&self.load.step]);
         self.judge(&in_the_end(&self.book.transcript(), &stored, &undisturbed));

@@ -23,7 +23,9 @@ mod ground;
 mod kills;
 mod ledger;
 mod lines;
+mod node_edits;
 mod outlets;
+mod ownership;
 #[expect(dead_code, reason = "tests of the live server use the rest")]
 #[path = "../live/receiver.rs"]
 mod receiver;
