@@ -100,7 +100,10 @@ impl Api {
             let answer = self.signed(request).await;
             let passing = match &answer {
                 // What broke off may still be under way, at the server of a cluster that has the organization.
-                Ok(answer) => answer.status >= 500 || answer.json()["code"] == "idempotencyKeyInUse",
+                Ok(answer) => {
+                    answer.status >= 500
+                        || answer.status == 409 && answer.json()["code"] == "idempotencyKeyInUse"
+                }
                 Err(_) => true,
             };
             if !passing || begun.elapsed() > self.reconnect_for {
@@ -206,6 +209,7 @@ mod tests {
     const SIGNED_IN: (&str, &str) = ("200 OK", r#"{"accessToken":"t"}"#);
 
     const CUT: (&str, &str) = ("", "");
+    const CUT_SHORT: (&str, &str) = ("201 Created\r\ncontent-length: 10", r#"{"id":"#);
 
     /// A server that gives these answers, the last one for ever, and what it is asked.
     async fn answering(answers: &'static [(&str, &str)]) -> (String, Rc<RefCell<Vec<String>>>) {
@@ -219,11 +223,12 @@ mod tests {
                 while !request.ends_with(b"}") && connection.read_buf(&mut request).await.unwrap() > 0 {}
                 let (head, body) = answers[requests.borrow().len().min(answers.len() - 1)];
                 requests.borrow_mut().push(String::from_utf8(request).unwrap());
-                let length = body.len();
+                let length = match head.contains("content-length") {
+                    true => String::new(),
+                    false => format!("content-length: {}\r\n", body.len()),
+                };
                 if !head.is_empty() {
-                    let answer = format!(
-                        "HTTP/1.1 {head}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
-                    );
+                    let answer = format!("HTTP/1.1 {head}\r\nconnection: close\r\n{length}\r\n{body}");
                     connection.write_all(answer.as_bytes()).await.unwrap();
                 }
             }
@@ -241,7 +246,7 @@ mod tests {
     #[actix_rt::test]
     async fn what_broke_off_is_sent_again_under_its_key() {
         let (url, asked) =
-            answering(&[SIGNED_IN, CUT, AWAY, UNDER_WAY, ("201 Created", r#"{"id":"a"}"#)]).await;
+            answering(&[SIGNED_IN, CUT, AWAY, UNDER_WAY, CUT_SHORT, ("201 Created", r#"{"id":"a"}"#)]).await;
         let api = Api::sign_in(&url, "a@example.org", "a password", LONGEST_PAUSE).await.unwrap();
         let made = api.send(Method::POST, "/v1/geofences", &json!({})).await.unwrap();
         assert_eq!(made, json!({ "id": "a" }));
@@ -250,7 +255,7 @@ mod tests {
             request.lines().find_map(|line| line.strip_prefix("idempotency-key: ").map(str::to_owned))
         };
         let keys: Vec<_> = asked.iter().map(key).collect();
-        assert_eq!((keys.len(), &keys[0]), (5, &None));
+        assert_eq!((keys.len(), &keys[0]), (6, &None));
         assert!(keys[1].is_some() && keys[1..].iter().all(|key| *key == keys[1]), "{keys:?}");
     }
 

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use awc::http::Method;
+use awc::http::header::CONTENT_LENGTH;
 use awc::{Client, Connector};
 use serde_json::Value;
 
@@ -68,6 +69,7 @@ impl Http {
         body: Vec<u8>,
     ) -> Result<Answer> {
         let url = format!("{}{path}", self.server);
+        let has_body = method != Method::HEAD;
         let mut request = self.client.request(method, &url).no_decompress();
         for header in headers {
             request = request.insert_header(*header);
@@ -75,6 +77,12 @@ impl Http {
         // The errors of awc are not Sync.
         let mut answer = request.send_body(body).await.map_err(|error| anyhow!("{url}: {error}"))?;
         let bytes = answer.body().limit(LARGEST_ANSWER).await.map_err(|error| anyhow!("{url}: {error}"))?;
+        // awc takes the end of the connection for that of the answer.
+        let length =
+            answer.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        if has_body && length.is_some_and(|length: usize| length > bytes.len()) {
+            bail!("{url}: the answer ends early");
+        }
         let text =
             |value: &awc::http::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         Ok(Answer {
