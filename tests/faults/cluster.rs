@@ -19,7 +19,7 @@ use crate::shelf::read_whole;
 
 /// Slow enough that every fault comes under load.
 const PACE: Duration = Duration::from_millis(150);
-/// How long a paused node stands still: longer than its session lasts.
+/// How long a paused node, or the database, stands still: longer than a session lasts.
 const PAUSE: Duration = Duration::from_secs(4);
 
 /// What happens to a node.
@@ -33,9 +33,12 @@ enum Fault {
     Restart,
     /// The database ends its session.
     CutSession,
+    /// The database hangs, for all nodes.
+    DatabaseHangs,
 }
 
-const FAULTS: [Fault; 4] = [Fault::Kill, Fault::Pause, Fault::Restart, Fault::CutSession];
+const FAULTS: [Fault; 5] =
+    [Fault::Kill, Fault::Pause, Fault::Restart, Fault::CutSession, Fault::DatabaseHangs];
 
 #[test]
 fn three_nodes_keep_every_promise_of_one_server() {
@@ -78,7 +81,7 @@ async fn run(ground: &mut Ground, seed: u64, step: usize, faults: usize) -> Vec<
         }
         let node = drill.dice.random_range(0..3);
         let fault = FAULTS[number % FAULTS.len()];
-        let recovery = strike(&mut drill, node, fault).await;
+        let recovery = strike(ground, &mut drill, node, fault).await;
         println!("seed {seed}: {fault:?} of node {node}: {recovery:?}");
         recoveries.extend(recovery);
     }
@@ -89,8 +92,8 @@ async fn run(ground: &mut Ground, seed: u64, step: usize, faults: usize) -> Vec<
     recoveries
 }
 
-/// Strikes a node; returns how long after that the first fix sent since was acknowledged.
-async fn strike(drill: &mut Drill, node: usize, fault: Fault) -> Option<Duration> {
+/// Strikes a node; returns how long after that, or after the database goes on, the first fix sent since was acknowledged.
+async fn strike(ground: &mut Ground, drill: &mut Drill, node: usize, fault: Fault) -> Option<Duration> {
     drill.book.fault_begins();
     let since = Instant::now();
     match fault {
@@ -116,6 +119,13 @@ async fn strike(drill: &mut Drill, node: usize, fault: Fault) -> Option<Duration
         Fault::CutSession => {
             drill.cut_session(node).await;
             drill.recovered(since).await
+        }
+        Fault::DatabaseHangs => {
+            ground.postgres().freeze();
+            sleep(PAUSE).await;
+            ground.postgres().thaw();
+            drill.book.fault_begins();
+            drill.recovered(Instant::now()).await
         }
     }
 }

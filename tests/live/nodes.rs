@@ -1,13 +1,16 @@
-//! Strangers at the nodes of a cluster: where they come from, and what they may not ask for.
+//! The nodes of a cluster as strangers find them, where they come from and what they may not ask for; and as operators do.
+
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::json;
-use waypost_test_support::{Engine, Launch, Program, ROOT, TestStore, eventually, run};
+use waypost::store::shard::SHARDS;
+use waypost_test_support::{Engine, Launch, Program, ROOT, TestStore, eventually, port_for_restarts, run};
 
 use crate::server::{DEADLINE, launch};
 
-/// Two nodes.
-async fn nodes(store: &TestStore, settings: &[(&str, &str)]) -> [(Launch, Program); 2] {
-    let nodes = [(); 2].map(|()| {
+/// Nodes with these settings.
+async fn nodes<const N: usize>(store: &TestStore, settings: &[(&str, &str)]) -> [(Launch, Program); N] {
+    let nodes = [(); N].map(|()| {
         let mut launch = launch(store);
         launch.make_node();
         launch
@@ -27,7 +30,7 @@ fn sign_ins_are_counted_by_the_address_that_the_proxy_tells_at_any_node() {
     run(Engine::Postgres, async |store| {
         let settings =
             [("WAYPOST_CLIENT_ADDRESS_HEADER", "X-Forwarded-For"), ("WAYPOST_RATE_LIMIT_SIGN_IN", "2/h")];
-        let mut nodes = nodes(&store, &settings).await;
+        let mut nodes: [_; 2] = nodes(&store, &settings).await;
         let sign_in = async |node: &Launch, from: &str| {
             let asked = awc::Client::default()
                 .post(format!("{}/v1/auth/login", node.url()))
@@ -51,9 +54,56 @@ fn sign_ins_are_counted_by_the_address_that_the_proxy_tells_at_any_node() {
 }
 
 #[test]
+fn nodes_tell_where_the_shards_are_by_the_metrics_of_the_alarm_rules() {
+    run(Engine::Postgres, async |store| {
+        let admins = [(); 2].map(|()| format!("127.0.0.1:{}", port_for_restarts()));
+        let mut nodes = Vec::new();
+        for admin in &admins {
+            let [node] = self::nodes(&store, &[("WAYPOST_ADMIN_LISTEN", admin)]).await;
+            nodes.push(node);
+        }
+        let rules = include_str!("../../monitoring/alarms-cluster.yml");
+        let names: BTreeSet<&str> = rules
+            .split(|c: char| !c.is_ascii_lowercase() && c != '_')
+            .filter(|word| word.starts_with("waypost_"))
+            .collect();
+        assert_eq!(names.len(), 2);
+        let told = async |admin: &str| -> HashMap<String, f64> {
+            let mut answer =
+                awc::Client::default().get(format!("http://{admin}/metrics")).send().await.unwrap();
+            let text = String::from_utf8(answer.body().limit(1 << 20).await.unwrap().to_vec()).unwrap();
+            let lines = text.lines().filter_map(|line| line.rsplit_once(' '));
+            lines.filter_map(|(name, value)| Some((name.to_owned(), value.parse().ok()?))).collect()
+        };
+        let is_spread = async || {
+            let (one, other) = (told(&admins[0]).await, told(&admins[1]).await);
+            for told in [&one, &other] {
+                for name in &names {
+                    assert!(told.keys().any(|key| key.split('{').next() == Some(name)), "{name}");
+                }
+            }
+            let shards = |told: &HashMap<String, f64>| {
+                ["here", "elsewhere", "unknown"]
+                    .map(|place| told[&format!("waypost_shards{{place=\"{place}\"}}")])
+            };
+            let (half, taken) = (f64::from(SHARDS) / 2.0, "waypost_shard_takeovers_total");
+            let are_spread = [shards(&one), shards(&other)] == [[half, half, 0.0]; 2];
+            // The first node had all of them.
+            if are_spread && (one[taken], other[taken]) == (2.0 * half, half) {
+                Ok(())
+            } else {
+                Err((one, other))
+            }
+        };
+        eventually(DEADLINE, is_spread).await;
+        Program::stop_all(nodes.iter_mut().map(|(_, program)| program)).await;
+    });
+}
+
+#[test]
 fn what_nodes_ask_of_each_other_is_not_there_for_strangers() {
     run(Engine::Postgres, async |store| {
-        let mut nodes = nodes(&store, &[]).await;
+        let mut nodes: [_; 2] = nodes(&store, &[]).await;
         let ask = async |path: &str| {
             let asked = awc::Client::default().get(format!("{}{path}", nodes[0].0.url()));
             asked.send().await.ok().map(|answer| answer.status().as_u16())

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
@@ -116,6 +117,18 @@ fn devices_report_at_any_node_and_lose_nothing_when_one_is_killed() {
         instants.sort_unstable_by_key(|(vehicle, at)| (vehicle.0, *at));
         instants.dedup();
         assert_eq!((stored.len(), instants.len(), count()), (all, all, all));
+        strangers_are_told_the_same_at_each(&nodes).await;
+        for node in &nodes {
+            let api = node.program.operator().await;
+            let path = format!("/v1/pending-trackers?organizationId={organization}");
+            let pending = async || {
+                let listed: Value = serde_json::from_slice(&api.get(&path).await.unwrap()).unwrap();
+                let named = |one: &&Value| one["uniqueId"] == "999999999999999";
+                let times = listed["data"].as_array().unwrap().iter().filter(named).count();
+                if times == 1 { Ok(()) } else { Err(listed) }
+            };
+            eventually(DEADLINE, pending).await;
+        }
         Program::stop_all(nodes.iter_mut().map(|node| &mut node.program)).await;
     });
 }
