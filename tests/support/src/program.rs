@@ -1,11 +1,13 @@
 //! The real program as a process of its own, to be killed, stopped and inspected. Killed when dropped.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -234,11 +236,15 @@ impl Drop for Program {
     }
 }
 
-/// A free port below those the system gives to clients: while a server is away, none of its clients
-/// can be given it.
+/// A free port below those the system gives to clients: while a server is away, none of its clients can be given it. It is even and
+/// given once, so no other server of this process takes it meanwhile, whose metrics are at its own and one.
 #[must_use]
 pub fn port_for_restarts() -> u16 {
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
     let random = || u16::from_str_radix(&random_hex()[..4], 16).expect("four hexadecimal digits");
-    let mut some = std::iter::repeat_with(|| 12_000 + random() % 20_000);
-    some.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("a port of 20,000 is free")
+    let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut some = std::iter::repeat_with(|| 12_000 + random() % 10_000 * 2);
+    let is_ours = |port: &u16| is_free(*port) && is_free(*port + 1) && given.insert(*port);
+    some.find(is_ours).expect("a port of 10,000 is free")
 }
