@@ -109,7 +109,8 @@ impl Auth {
         Ok((tx, holder, id))
     }
 
-    /// Sets a new password for a person or a system user and ends all their sessions and sockets. Gives a person's account.
+    /// Sets a new password for a person or a system user and ends all their sessions and sockets, their other links, and a change
+    /// of address that is not confirmed. Gives a person's account.
     pub async fn reset_password(
         &self,
         token: &str,
@@ -131,7 +132,11 @@ impl Auth {
         let found = Holder::find(tx.on(), holder).await?.filter(Holder::is_active);
         let found = found.ok_or(AuthError::LinkExpired)?;
         match holder {
-            HolderId::Account(id) => account::set_password(tx.on(), id, &hash, now.into()).await?,
+            HolderId::Account(id) => {
+                // Who had the old password may have asked for them.
+                link::withdraw(&mut tx, &[Purpose::SignIn, Purpose::ConfirmAddress], id, now).await?;
+                account::set_password(tx.on(), id, &hash, now.into()).await?;
+            }
             HolderId::System(id) => system_user::set_password(tx.on(), id, &hash, now.into()).await?,
         }
         session::revoke_all(tx.on(), holder, now.into()).await?;

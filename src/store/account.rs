@@ -147,7 +147,7 @@ pub async fn set_address(on: On<'_>, account: &Account, address: &str, now: Time
 /// Sets an account's password, which activates an invited account.
 pub async fn set_password(on: On<'_>, id: Uuid, hash: &str, now: Time) -> Result<()> {
     on.sql(
-        "update account set password_hash = $2, updated_at = $3, \
+        "update account set password_hash = $2, updated_at = $3, pending_email = null, \
          status = case when status = 'invited' then 'active' else status end where id = $1",
     )
     .bind(id)

@@ -268,6 +268,26 @@ fn who_is_locked_is_shown_so_and_let_in_by_an_administrator() {
 }
 
 #[test]
+fn a_new_password_ends_the_change_of_address_that_the_old_one_had_asked_for() {
+    with_app(async |app| {
+        let org = app.org("own").await;
+        let (path, session) = accepted(&app, &org, "ada@example.org", "orgAdmin").await;
+        let asked = json!({ "email": "thief@example.org", "currentPassword": PASSWORD });
+        app.put(&path, &text(&session["accessToken"]), asked).await.ok(200);
+        let confirm = app.link("thief@example.org", 1).await;
+        app.post("/v1/auth/forgot-password", "", json!({ "email": "ada@example.org" })).await.ok(202);
+        // The second letter tells of the change.
+        let reset = app.link("ada@example.org", 3).await.replace("/reset/", "/v1/auth/reset-password/");
+        app.post(&reset, "", json!({ "password": "another long password" })).await.ok(204);
+        let confirm = confirm.replace("/address/", "/v1/auth/confirm-address/");
+        app.post(&confirm, "", json!(null)).await.problem(410, "linkExpired");
+        let now = app.get(&path, &org.org_admin).await.ok(200);
+        assert_eq!((&now["email"], now.get("pendingEmail")), (&json!("ada@example.org"), None));
+        app
+    });
+}
+
+#[test]
 fn ones_own_address_takes_the_password_and_the_newest_link() {
     with_app(async |app| {
         let org = app.org("own").await;
