@@ -4,6 +4,7 @@
 
 use tokio::time::{Instant, sleep};
 
+use super::retention::Hindered;
 use crate::context::Context;
 use crate::store::fuel_day::day_of;
 use crate::store::fuel_packing::{pack_some, vehicles};
@@ -21,7 +22,7 @@ const READINGS_IN_PASS: usize = 500_000;
 pub async fn pack_days(context: &Context) -> Result<usize, SqlError> {
     let (db, now) = (&context.db, context.clock.now());
     let until = day_of(now.plus_seconds(-OVER_SECONDS));
-    let (mut days, mut readings) = (0, 0);
+    let (mut days, mut readings, mut hindered) = (0, 0, Hindered::default());
     for horizon in horizons(db, now).await? {
         if horizon.is_deleted || !db.shard().holds(horizon.organization) {
             continue;
@@ -30,7 +31,8 @@ pub async fn pack_days(context: &Context) -> Result<usize, SqlError> {
             loop {
                 let began = Instant::now();
                 let of = (horizon.organization, vehicle);
-                let step = pack_some(&context.track, of, horizon.fuel, until).await?;
+                let step = pack_some(&context.track, of, horizon.fuel, until).await;
+                let Some(step) = hindered.by(step, vehicle.0)? else { break };
                 days += step.days;
                 readings += step.readings;
                 if step.days > 0 {
@@ -46,5 +48,5 @@ pub async fn pack_days(context: &Context) -> Result<usize, SqlError> {
             }
         }
     }
-    Ok(days)
+    hindered.end(days)
 }

@@ -3,9 +3,9 @@
 //! Owns the order and the pace. The deletion has left a mark (`store::purge`), which stands until nothing is left, however often
 //! the server stops in between.
 
-use waypost_actors::model::VehicleId;
+use waypost_actors::model::{OrganizationId, VehicleId};
 
-use super::retention::{FEWEST_ROWS, in_slices};
+use super::retention::{FEWEST_ROWS, Hindered, in_slices};
 use super::tracker_reports;
 use crate::context::Context;
 use crate::store::purge::{self, Recorded, Waiting};
@@ -23,10 +23,11 @@ pub struct Purged {
     pub waiting: u64,
 }
 
-/// Deletes what was recorded of all that is marked. May be cancelled at any time; the next call continues.
+/// Deletes what was recorded of all that is marked; what hinders it with one is the error in the end, once the others are done. May be
+/// cancelled at any time; the next call continues.
 pub async fn purge(context: &Context) -> Result<Purged, SqlError> {
-    let Context { db, track, clock, .. } = context;
-    let mut purged = Purged::default();
+    let Context { db, track, .. } = context;
+    let (mut purged, mut hindered) = (Purged::default(), Hindered::default());
     let marked = purge::vehicles(db).await?;
     if !marked.is_empty() {
         let ids: Vec<_> = marked.iter().map(|vehicle| vehicle.id).collect();
@@ -38,17 +39,27 @@ pub async fn purge(context: &Context) -> Result<Purged, SqlError> {
             tracker_reports::save(context, false).await?;
         }
         for vehicle in marked.into_iter().filter(|vehicle| done_with.contains(&vehicle.id)) {
-            purge_vehicle(context, vehicle, &mut purged).await?;
+            let done = purge_vehicle(context, vehicle, &mut purged).await;
+            hindered.by(done, vehicle.id.0)?;
         }
     }
     for organization in purge::organizations(db).await? {
-        let Waiting { id, .. } = organization;
-        tracker_report::forget(db, id, clock.now()).await?;
-        purged.rows += in_slices(|rows| purge::delete_fences(db, id, rows / FEWEST_ROWS)).await?;
-        purge::finish_organization(db, organization, clock.now()).await?;
+        let done = purge_organization(context, organization, &mut purged).await;
+        hindered.by(done, organization.id.0)?;
     }
     in_slices(|parts| driver_file::forget_parts(db, parts / FEWEST_ROWS)).await?;
-    Ok(purged)
+    hindered.end(purged)
+}
+
+async fn purge_organization(
+    Context { db, clock, .. }: &Context,
+    organization: Waiting<OrganizationId>,
+    purged: &mut Purged,
+) -> Result<(), SqlError> {
+    let Waiting { id, .. } = organization;
+    tracker_report::forget(db, id, clock.now()).await?;
+    purged.rows += in_slices(|rows| purge::delete_fences(db, id, rows / FEWEST_ROWS)).await?;
+    purge::finish_organization(db, organization, clock.now()).await
 }
 
 async fn purge_vehicle(

@@ -5,13 +5,14 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
+use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 use waypost_actors::prepare;
 
 use crate::context::Context;
 use crate::mail::COUNTED_SECONDS;
 use crate::store::retention::{self, Horizon, Timeline};
-use crate::store::sql::{Db, SqlError};
+use crate::store::sql::{Db, SqlError, is_unavailable};
 use crate::store::{
     alert, change_log, driver_file, fuel_verdict, letter_written, partitions, pending_tracker, share,
     sign_in_attempt, tracker_report, webhook_attempt,
@@ -46,26 +47,62 @@ pub struct Gone {
     pub partitions: u64,
 }
 
-/// Stores the states known only through the fix log, then deletes once what every organization's retention allows.
-/// May be cancelled at any time; the next call continues.
+/// Stores the states known only through the fix log, then deletes once what every organization's retention allows. What hinders it
+/// with one organization does not hinder it with the others, and is the error in the end. May be cancelled at any time; the next
+/// call continues.
 pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
     let (db, now) = (&context.db, context.clock.now());
     let shard = db.shard();
     context.track.save_states().await?;
     let horizons = retention::horizons(db, now).await?;
     let own: Vec<&Horizon> = horizons.iter().filter(|horizon| shard.holds(horizon.organization)).collect();
-    for horizon in &own {
-        keep_states(context, horizon, now).await?;
+    let (mut kept, mut hindered) = (Vec::new(), Hindered::default());
+    for horizon in own {
+        let states = keep_states(context, horizon, now).await;
+        if hindered.by(states, horizon.organization.0)?.is_some() {
+            kept.push(horizon);
+        }
     }
     let mut gone = Gone::default();
     if shard.holds_platform() {
         clean(db, now).await?;
-        gone.partitions = drop_partitions(db, &horizons).await?;
+        if hindered.is_none() {
+            gone.partitions = drop_partitions(db, &horizons).await?;
+        }
     }
-    for horizon in own {
-        delete_past(db, horizon, now, &mut gone).await?;
+    for horizon in kept {
+        let deleted = delete_past(db, horizon, now, &mut gone).await;
+        hindered.by(deleted, horizon.organization.0)?;
     }
-    Ok(gone)
+    hindered.end(gone)
+}
+
+/// What hindered a pass over many that have nothing to do with each other.
+#[derive(Default)]
+pub(super) struct Hindered(Option<SqlError>);
+
+impl Hindered {
+    /// Goes on after an error that is about one of them (`of`), which gives `None`; not after one of the store.
+    pub(super) fn by<T>(&mut self, done: Result<T, SqlError>, of: Uuid) -> Result<Option<T>, SqlError> {
+        match done {
+            Ok(done) => Ok(Some(done)),
+            Err(error) if is_unavailable(&error) => Err(error),
+            Err(error) => {
+                tracing::error!(%error, %of, "left out, the others go on");
+                self.0.get_or_insert(error);
+                Ok(None)
+            }
+        }
+    }
+
+    fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The outcome of the pass: the first error, if there was one.
+    pub(super) fn end<T>(self, done: T) -> Result<T, SqlError> {
+        self.0.map_or(Ok(done), Err)
+    }
 }
 
 /// Deletes what is too old whosever it is.
@@ -194,7 +231,7 @@ mod tests {
     #[test]
     fn whole_weeks_wait_for_every_organization_that_is_not_deleted() {
         let horizon = |positions: Option<i64>, is_deleted| Horizon {
-            organization: OrganizationId(uuid::Uuid::from_u128(1)),
+            organization: OrganizationId(Uuid::from_u128(1)),
             is_deleted,
             positions: positions.map(|second| Timestamp::FIRST.plus_seconds(second as f64)),
             fuel: None,

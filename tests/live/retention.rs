@@ -14,6 +14,7 @@ use crate::wire::Wire;
 
 for_each_engine!(
     what_is_past_retention_goes_and_the_rest_stays,
+    an_organization_that_cannot_be_read_does_not_keep_the_others_data,
     what_comes_late_is_judged_as_if_nothing_had_gone,
     cursors_stay_good_for_seven_days,
     fuel_goes_by_its_own_days,
@@ -116,6 +117,34 @@ async fn what_is_past_retention_goes_and_the_rest_stays(store: TestStore) {
     let items = json!({ "items": [fix(now, 2 * DAY, INSIDE)] });
     let said = server.post("/v1/positions", &buses[0].0.token, items).await.ok(200);
     assert_eq!(said["rejected"][0]["code"], "olderThanRetention", "{said}");
+    server.stop().await;
+}
+
+async fn an_organization_that_cannot_be_read_does_not_keep_the_others_data(store: TestStore) {
+    let server = Server::start(&store).await;
+    let fleets = [server.fleet("first").await, server.fleet("broken").await, server.fleet("last").await];
+    let now = server.context.clock.now();
+    let mut buses = Vec::new();
+    for fleet in &fleets {
+        let bus = fleet.bus("bus").await;
+        bus.report(&server, [40 * DAY, 12 * DAY, HOUR].map(|ago| fix(now, ago, OUTSIDE)).to_vec()).await;
+        keep_ten_days(fleet).await;
+        buses.push(bus);
+    }
+    server.pass(9 * DAY);
+    server.context.track.save_states().await.unwrap();
+    let vehicle: uuid::Uuid = buses[1].vehicle.parse().unwrap();
+    let damage = server.context.db.write().sql("update position_chunk set fixes = $1 where vehicle_id = $2");
+    assert!(damage.bind(vec![9_u8]).bind(vehicle).run().await.unwrap() > 0, "it has chunks");
+
+    enforce(&server.context).await.expect_err("one could not be read");
+    for number in [0, 2] {
+        let (fleet, bus) = (&fleets[number], &buses[number]);
+        let token = server.sign_in(&fleet.id, waypost::domain::account::Role::Dispatcher).await.0;
+        assert_eq!(recorded(&server, bus, &token, now).await, [HOUR], "fleet {number}");
+    }
+    let left = server.context.db.read().sql("select count(*) from position_chunk where vehicle_id = $1");
+    assert!(left.bind(vehicle).scalar::<i64>().await.unwrap() > 0, "nothing goes that was not looked at");
     server.stop().await;
 }
 
