@@ -47,7 +47,8 @@ pub(super) fn put_moved(
     let text = format!("moved to PostgreSQL at {place} on {now}\n");
     let written = File::create(&path).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
-        file.sync_all()
+        file.sync_all()?;
+        File::open(directory)?.sync_all()
     });
     written.map_err(|error| (path, error))
 }

@@ -60,13 +60,18 @@ pub async fn transfer(
     let moved = match (&from.pools, &target.pools) {
         (Pools::Sqlite { .. }, Pools::Postgres { pool, .. }) => {
             prepare(&target, pool, &place).await?;
-            move_all(&from, pool, &mut told).await
+            let moved = move_all(&from, pool, &mut told).await?;
+            // Before all else, or both stores could be used.
+            marks::put_moved(directory, &place, now)
+                .map_err(|(file, error)| TransferError::Unmarked(file, error))?;
+            // Otherwise plans would be guesses until autovacuum runs; a failure does no harm.
+            sqlx::raw_sql("set statement_timeout = 0; analyze").execute(pool).await.ok();
+            moved
         }
-        _ => Err(OpenError::Url.into()),
-    }?;
+        _ => return Err(OpenError::Url.into()),
+    };
     target.close().await;
     from.close().await;
-    marks::put_moved(directory, &place, now).map_err(|(file, error)| TransferError::Unmarked(file, error))?;
     Ok(moved)
 }
 
@@ -114,8 +119,6 @@ async fn move_all(
     }
     marks::remove_half(&mut tx).await?;
     tx.commit().await?;
-    // Otherwise plans would be guesses until autovacuum runs; a failure does no harm.
-    sqlx::raw_sql("set statement_timeout = 0; analyze").execute(pool).await.ok();
     Ok(moved)
 }
 
