@@ -121,7 +121,8 @@ pub async fn claim(
     days: &[Timestamp],
 ) -> Result<Option<Uuid>> {
     let claim = new_id();
-    let Some(Held { mut tx, .. }) = track.hold_commits().await? else { return Ok(None) };
+    let Some(held) = track.hold_commits().await? else { return Ok(None) };
+    let Held { mut tx, .. } = held;
     let insert = Insert {
         into: "insert into fuel_day (vehicle_id, day, organization_id, claim)",
         columns: vec![

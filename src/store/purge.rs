@@ -62,7 +62,8 @@ pub async fn organizations(db: &Db) -> Result<Vec<Waiting<OrganizationId>>> {
 /// Deletes a vehicle's state and what its readers are asked for again, between two commits: what the writer had begun for it is
 /// stored by then, and it begins nothing anew. Returns whether this server is the writer still.
 pub async fn begin(track: &Track, vehicle: VehicleId) -> Result<bool> {
-    let Some(Held { mut tx, .. }) = track.hold_commits().await? else { return Ok(false) };
+    let Some(held) = track.hold_commits().await? else { return Ok(false) };
+    let Held { mut tx, .. } = held;
     for delete in
         ["delete from vehicle_state where vehicle_id = $1", "delete from card_scan where vehicle_id = $1"]
     {
@@ -146,7 +147,8 @@ async fn delete_records(db: &Db, vehicle: VehicleId, rows: i64) -> Result<u64> {
 /// devices sent that became its trackers, when it arrived where a link ends, and a record that the writer was putting right
 /// meanwhile. Then nothing is left, unless it was marked once more.
 pub async fn finish(track: &Track, vehicle: Waiting<VehicleId>, now: Timestamp) -> Result<()> {
-    let Some(Held { mut tx, .. }) = track.hold_commits().await? else { return Ok(()) };
+    let Some(held) = track.hold_commits().await? else { return Ok(()) };
+    let Held { mut tx, .. } = held;
     for delete in [
         "delete from rejected_report where tracker_id in (select tracker_id from installation where vehicle_id = $1) \
         and exists (select 1 from installation i where i.tracker_id = rejected_report.tracker_id and i.vehicle_id = $1 \

@@ -20,7 +20,8 @@ impl Track {
     /// Stores the records of vehicles in use whose ids are new, and the alerts that they make, and answers all; `None` when this writer is not the one
     /// any more.
     pub(super) async fn log_known(&self, records: &[Record]) -> Result<Option<Vec<Record>>> {
-        let Some(Held { mut tx, .. }) = self.hold_commits().await? else { return Ok(None) };
+        let Some(held) = self.hold_commits().await? else { return Ok(None) };
+        let Held { mut tx, .. } = held;
         match write(&mut tx, records).await {
             Ok(logged) => tx.commit().await.map(|()| Some(logged)),
             Err(error) => {

@@ -28,7 +28,8 @@ impl Track {
     /// still; once nothing waits, also the alerts that hang on master data and on the clock. `None` when this writer is not the one
     /// any more.
     pub(super) async fn revise_drivers(&self) -> Result<Option<(Vec<Record>, bool)>> {
-        let Some(Held { mut tx, .. }) = self.hold_commits().await? else { return Ok(None) };
+        let Some(held) = self.hold_commits().await? else { return Ok(None) };
+        let Held { mut tx, .. } = held;
         // Whose the cards are, and what readers said late, says which assignments there are.
         if cards::settle(&mut tx).await? || cards::scan(&mut tx, |vehicle| self.tail(vehicle)).await? {
             return tx.commit().await.map(|()| Some((Vec::new(), true)));

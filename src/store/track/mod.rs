@@ -66,7 +66,8 @@ pub struct Track {
     group: Option<(GroupCommit, Weak<Self>)>,
 }
 
-/// Between two commits. To be ended by [`Tx::commit`] or [`Tx::rollback`], or the writer's connection is lost.
+/// Between two commits, for as long as it is kept: a pattern that leaves `memory` out lets go of it at once, unless it takes apart what has
+/// a name. To be ended by [`Tx::commit`] or [`Tx::rollback`], or the writer's connection is lost.
 pub(super) struct Held<'a> {
     pub(super) tx: Tx,
     memory: MutexGuard<'a, Memory>,

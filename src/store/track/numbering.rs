@@ -10,7 +10,8 @@ use crate::store::sql::{Result, Tx};
 impl Track {
     /// Numbers the changes that wait; `None` when this writer is not the one any more.
     pub(super) async fn number_waiting(&self) -> Result<Option<Vec<Change>>> {
-        let Some(Held { mut tx, .. }) = self.hold_commits().await? else { return Ok(None) };
+        let Some(held) = self.hold_commits().await? else { return Ok(None) };
+        let Held { mut tx, .. } = held;
         let waiting = change_log::waiting(&mut tx).await?;
         if waiting.is_empty() {
             return tx.rollback().await.map(|()| Some(Vec::new()));
