@@ -7,6 +7,9 @@ const MOST_FIELDS: usize = 64;
 /// Longest value of a field, in bytes.
 const LONGEST_VALUE: usize = 4096;
 
+/// Most characters of a boundary (RFC 2046, 5.1.1). Each byte of a body may be compared with all of them.
+const LONGEST_BOUNDARY: usize = 70;
+
 /// The boundary of a media type, if it is this one.
 pub(super) fn boundary(content_type: &str) -> Option<&str> {
     let (kind, parameters) = content_type.split_once(';')?;
@@ -15,7 +18,7 @@ pub(super) fn boundary(content_type: &str) -> Option<&str> {
     }
     let named = parameters.split(';').filter_map(|parameter| parameter.trim().split_once('='));
     let (_, value) = named.into_iter().find(|(name, _)| name.eq_ignore_ascii_case("boundary"))?;
-    Some(value.trim_matches('"')).filter(|value| !value.is_empty())
+    Some(value.trim_matches('"')).filter(|value| (1..=LONGEST_BOUNDARY).contains(&value.len()))
 }
 
 /// Names and values of the parts that are text.
@@ -62,6 +65,9 @@ mod tests {
         for cut in 0..body.len() {
             assert!(fields(&body[..cut], "xyz").len() <= 2);
         }
+        let of_length = |length| format!("multipart/form-data; boundary={}", "-".repeat(length));
+        let lengths = [0, 1, 70, 71].map(|length| boundary(&of_length(length)).map(str::len));
+        assert_eq!(lengths, [None, Some(1), Some(70), None]);
         assert_eq!((boundary("multipart/form-data"), boundary("text/plain; boundary=x")), (None, None));
     }
 }
