@@ -16,7 +16,7 @@ use super::packed_levels::pack_levels;
 use super::rows::{Column, Insert};
 use super::sql::{Db, Result};
 use super::time::{Time, just_before};
-use super::track::{Held, Track};
+use super::track::Track;
 use crate::clock::new_id;
 
 /// Days that are claimed together.
@@ -121,8 +121,8 @@ pub async fn claim(
     days: &[Timestamp],
 ) -> Result<Option<Uuid>> {
     let claim = new_id();
-    let Some(held) = track.hold_commits().await? else { return Ok(None) };
-    let Held { mut tx, .. } = held;
+    let Some(mut held) = track.hold_commits().await? else { return Ok(None) };
+    let tx = held.tx();
     let insert = Insert {
         into: "insert into fuel_day (vehicle_id, day, organization_id, claim)",
         columns: vec![
@@ -133,8 +133,8 @@ pub async fn claim(
         ],
         after: "on conflict (vehicle_id, day) do update set claim = excluded.claim where fuel_day.levels is null",
     };
-    insert.run(&mut tx).await?;
-    tx.commit().await?;
+    insert.run(tx).await?;
+    held.commit().await?;
     Ok(Some(claim))
 }
 

@@ -9,7 +9,7 @@ use waypost_actors::model::{OrganizationId, Timestamp, VehicleId};
 use super::retention::Timeline;
 use super::sql::{Db, On, Result, Tx};
 use super::time::Time;
-use super::track::{Held, Track};
+use super::track::Track;
 use crate::auth::scope::OrgScope;
 
 /// What waits for its deletion, and since when.
@@ -62,14 +62,14 @@ pub async fn organizations(db: &Db) -> Result<Vec<Waiting<OrganizationId>>> {
 /// Deletes a vehicle's state and what its readers are asked for again, between two commits: what the writer had begun for it is
 /// stored by then, and it begins nothing anew. Returns whether this server is the writer still.
 pub async fn begin(track: &Track, vehicle: VehicleId) -> Result<bool> {
-    let Some(held) = track.hold_commits().await? else { return Ok(false) };
-    let Held { mut tx, .. } = held;
+    let Some(mut held) = track.hold_commits().await? else { return Ok(false) };
+    let tx = held.tx();
     for delete in
         ["delete from vehicle_state where vehicle_id = $1", "delete from card_scan where vehicle_id = $1"]
     {
         tx.on().sql(delete).bind(vehicle.0).run().await?;
     }
-    tx.commit().await.map(|()| true)
+    held.commit().await.map(|()| true)
 }
 
 /// What is recorded of a vehicle and may be much.
@@ -147,8 +147,8 @@ async fn delete_records(db: &Db, vehicle: VehicleId, rows: i64) -> Result<u64> {
 /// devices sent that became its trackers, when it arrived where a link ends, and a record that the writer was putting right
 /// meanwhile. Then nothing is left, unless it was marked once more.
 pub async fn finish(track: &Track, vehicle: Waiting<VehicleId>, now: Timestamp) -> Result<()> {
-    let Some(held) = track.hold_commits().await? else { return Ok(()) };
-    let Held { mut tx, .. } = held;
+    let Some(mut held) = track.hold_commits().await? else { return Ok(()) };
+    let tx = held.tx();
     for delete in [
         "delete from rejected_report where tracker_id in (select tracker_id from installation where vehicle_id = $1) \
         and exists (select 1 from installation i where i.tracker_id = rejected_report.tracker_id and i.vehicle_id = $1 \
@@ -166,7 +166,7 @@ pub async fn finish(track: &Track, vehicle: Waiting<VehicleId>, now: Timestamp) 
     }
     let update = "update vehicle set purged_at = $3 where id = $1 and purge_asked_at = $2";
     tx.on().sql(update).bind(vehicle.id.0).bind(vehicle.asked_at).bind(Time(now)).run().await?;
-    tx.commit().await
+    held.commit().await
 }
 
 /// Deletes an organization's geofences with their versions, those that nothing names any more, at most `rows`; returns how many.

@@ -16,7 +16,7 @@ use super::seeds::{read_fences_of, read_vehicle};
 use super::slice::{checkpoint_before, fixes_behind};
 use super::sql::{Db, Result, Tx};
 use super::time::{Time, just_after};
-use super::track::{Held, Track};
+use super::track::Track;
 use crate::domain::organization::OrganizationStatus;
 use crate::domain::organization_settings::Settings;
 
@@ -110,19 +110,19 @@ pub async fn keep_from(
     let context = Context { vehicle: &judged, fences, detected_at: now };
     let checkpoint = tracking::checkpoint_at(at, from.as_ref(), &fixes, &context);
     // A correction on its way would write back the state it started from.
-    let Some(held) = track.hold_commits().await? else { return Ok(true) };
-    let Held { mut tx, .. } = held;
-    match settled_state(&mut tx, vehicle, horizon).await? {
+    let Some(mut held) = track.hold_commits().await? else { return Ok(true) };
+    let tx = held.tx();
+    match settled_state(tx, vehicle, horizon).await? {
         Some(found) if found == stored => {}
         // A correction may have come and gone: once more, from what is stored now.
-        found => return tx.rollback().await.map(|()| found.is_none()),
+        found => return held.rollback().await.map(|()| found.is_none()),
     }
-    insert_checkpoints(std::iter::once((vehicle, &checkpoint)))?.run(&mut tx).await?;
+    insert_checkpoints(std::iter::once((vehicle, &checkpoint)))?.run(tx).await?;
     let older = "delete from checkpoint where vehicle_id = $1 and at < $2";
     tx.on().sql(older).bind(vehicle.0).bind(Time(at)).run().await?;
     let keep = "update vehicle_state set kept_from = $2 where vehicle_id = $1";
     tx.on().sql(keep).bind(vehicle.0).bind(Time(at)).run().await?;
-    tx.commit().await?;
+    held.commit().await?;
     Ok(is_reached)
 }
 

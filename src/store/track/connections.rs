@@ -7,9 +7,9 @@ use uuid::Uuid;
 use waypost_actors::model::{Connection, Timestamp, VehicleId};
 use waypost_actors::tracking::{ConnectionDetail, Detail, Record};
 
+use super::Track;
 use super::alerts::follow_connections;
 use super::numbering::take_numbers;
-use super::{Held, Track};
 use crate::store::record_row::{RecordRow, SELECT_RECORDS, insert_records};
 use crate::store::sql::{Db, Result, Tx};
 
@@ -20,12 +20,12 @@ impl Track {
     /// Stores the records of vehicles in use whose ids are new, and the alerts that they make, and answers all; `None` when this writer is not the one
     /// any more.
     pub(super) async fn log_known(&self, records: &[Record]) -> Result<Option<Vec<Record>>> {
-        let Some(held) = self.hold_commits().await? else { return Ok(None) };
-        let Held { mut tx, .. } = held;
-        match write(&mut tx, records).await {
-            Ok(logged) => tx.commit().await.map(|()| Some(logged)),
+        let Some(mut held) = self.hold_commits().await? else { return Ok(None) };
+        let tx = held.tx();
+        match write(tx, records).await {
+            Ok(logged) => held.commit().await.map(|()| Some(logged)),
             Err(error) => {
-                tx.rollback().await?;
+                held.rollback().await?;
                 Err(error)
             }
         }

@@ -8,7 +8,7 @@ use waypost_actors::tracking::Record;
 
 use super::alerts::follow_master_data;
 use super::numbering::take_numbers;
-use super::{Held, Track, cards};
+use super::{Track, cards};
 use crate::store::assignment::drivers_at;
 use crate::store::card_assignment::{self, Made};
 use crate::store::record_row::{IN_ITS_PLACE, RecordRow, SELECT_RECORDS, insert_records};
@@ -28,30 +28,30 @@ impl Track {
     /// still; once nothing waits, also the alerts that hang on master data and on the clock. `None` when this writer is not the one
     /// any more.
     pub(super) async fn revise_drivers(&self) -> Result<Option<(Vec<Record>, bool)>> {
-        let Some(held) = self.hold_commits().await? else { return Ok(None) };
-        let Held { mut tx, .. } = held;
+        let Some(mut held) = self.hold_commits().await? else { return Ok(None) };
+        let tx = held.tx();
         // Whose the cards are, and what readers said late, says which assignments there are.
-        if cards::settle(&mut tx).await? || cards::scan(&mut tx, |vehicle| self.tail(vehicle)).await? {
-            return tx.commit().await.map(|()| Some((Vec::new(), true)));
+        if cards::settle(tx).await? || cards::scan(tx, |vehicle| self.tail(vehicle)).await? {
+            return held.commit().await.map(|()| Some((Vec::new(), true)));
         }
         let select = "select id, vehicle_id, driven_from, driven_to, changed_at from change where driven_from is not null";
         let stmt = tx.on().sql(select).and_of_shard(self.db.shard(), "organization_id");
         let waiting: Vec<Waiting> = stmt.push(" order by id limit 2").all().await?;
         let Some((change, vehicle, Time(from), Time(end), Time(changed_at))) = waiting.first().copied()
         else {
-            let alerts = follow_master_data(&mut tx, self.clock.now()).await?;
-            return tx.commit().await.map(|()| Some((alerts, false)));
+            let alerts = follow_master_data(tx, self.clock.now()).await?;
+            return held.commit().await.map(|()| Some((alerts, false)));
         };
-        let made = card_assignment::make(&mut tx, vehicle.into(), from, changed_at).await?;
+        let made = card_assignment::make(tx, vehicle.into(), from, changed_at).await?;
         let until = match made {
-            Made::Busy => return tx.rollback().await.map(|()| Some((Vec::new(), true))),
+            Made::Busy => return held.rollback().await.map(|()| Some((Vec::new(), true))),
             Made::UpTo(until) => until,
             Made::AsBefore | Made::Anew => end,
         };
-        let (mut revised, to) = match first_in(&mut tx, vehicle, from, end.min(until)).await? {
+        let (mut revised, to) = match first_in(tx, vehicle, from, end.min(until)).await? {
             Some(first) => {
                 let slice = first.plus_seconds(SLICE_SECONDS).min(until);
-                revise(&mut tx, vehicle.into(), first, end.min(slice)).await?
+                revise(tx, vehicle.into(), first, end.min(slice)).await?
             }
             None => (Vec::new(), until),
         };
@@ -61,9 +61,9 @@ impl Track {
         stmt.bind(Time(end.max(to))).run().await?;
         let waits = made != Made::AsBefore || !is_over || waiting.len() > 1;
         if !waits {
-            revised.extend(follow_master_data(&mut tx, self.clock.now()).await?);
+            revised.extend(follow_master_data(tx, self.clock.now()).await?);
         }
-        tx.commit().await?;
+        held.commit().await?;
         Ok(Some((revised, waits)))
     }
 }

@@ -66,13 +66,26 @@ pub struct Track {
     group: Option<(GroupCommit, Weak<Self>)>,
 }
 
-/// Between two commits, for as long as it is kept: a pattern that leaves `memory` out lets go of it at once, unless it takes apart what has
-/// a name. To be ended by [`Tx::commit`] or [`Tx::rollback`], or the writer's connection is lost.
+/// Between two commits. To be ended by [`Held::commit`] or [`Held::rollback`], or the writer's connection is lost.
 pub(super) struct Held<'a> {
-    pub(super) tx: Tx,
+    tx: Tx,
     memory: MutexGuard<'a, Memory>,
     /// The newest commit's.
     log_number: i64,
+}
+
+impl Held<'_> {
+    pub(super) const fn tx(&mut self) -> &mut Tx {
+        &mut self.tx
+    }
+
+    pub(super) async fn commit(self) -> Result<()> {
+        self.tx.commit().await
+    }
+
+    pub(super) async fn rollback(self) -> Result<()> {
+        self.tx.rollback().await
+    }
 }
 
 /// The row of numbers.

@@ -3,22 +3,22 @@
 
 use waypost_actors::model::Change;
 
-use super::{Held, Track};
+use super::Track;
 use crate::store::change_log;
 use crate::store::sql::{Result, Tx};
 
 impl Track {
     /// Numbers the changes that wait; `None` when this writer is not the one any more.
     pub(super) async fn number_waiting(&self) -> Result<Option<Vec<Change>>> {
-        let Some(held) = self.hold_commits().await? else { return Ok(None) };
-        let Held { mut tx, .. } = held;
-        let waiting = change_log::waiting(&mut tx).await?;
+        let Some(mut held) = self.hold_commits().await? else { return Ok(None) };
+        let tx = held.tx();
+        let waiting = change_log::waiting(tx).await?;
         if waiting.is_empty() {
-            return tx.rollback().await.map(|()| Some(Vec::new()));
+            return held.rollback().await.map(|()| Some(Vec::new()));
         }
-        let first = take_numbers(&mut tx, waiting.len()).await?;
+        let first = take_numbers(tx, waiting.len()).await?;
         let numbered = change_log::number(tx.on(), &waiting, first).await?;
-        tx.commit().await?;
+        held.commit().await?;
         Ok(Some(numbered))
     }
 }
