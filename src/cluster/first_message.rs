@@ -19,13 +19,13 @@ use tokio::time::timeout;
 use super::exchange::Failed;
 use super::from_node;
 use super::head;
-use super::relay::{Relay, client_address};
+use super::relay::Relay;
 use super::whose::Whose;
 use crate::auth::ticket_organization;
 use crate::connections::Peer;
 use crate::feed::ticket_in;
-use crate::http::edge;
 use crate::http::problem::Problem;
+use crate::http::{edge, limit};
 use crate::socket;
 
 /// The first message has to come within this, as the owner would have it.
@@ -47,7 +47,7 @@ impl Relay {
         request: ServiceRequest,
         owner: impl AsyncFn(Whose) -> Option<SocketAddr> + 'static,
     ) -> ServiceResponse<BoxBody> {
-        let mut head = head::for_owner(&request, client_address(&request), true);
+        let mut head = head::for_owner(&request, limit::client(&request), true);
         // The answer below agrees to none.
         head.headers.remove(header::SEC_WEBSOCKET_EXTENSIONS);
         let open = request.conn_data::<Arc<Peer>>().map(|peer| peer.another());

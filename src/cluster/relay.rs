@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -103,7 +103,7 @@ impl Relay {
         to: SocketAddr,
         peer: Option<&Arc<Peer>>,
     ) -> (HttpRequest, HttpResponse) {
-        let head = head::for_owner(&request, client_address(&request), false);
+        let head = head::for_owner(&request, limit::client(&request), false);
         let moved = peer.cloned();
         let body = Body {
             size: head::body_size(&request),
@@ -137,7 +137,7 @@ impl Relay {
         to: SocketAddr,
         peer: Option<&Peer>,
     ) -> (HttpRequest, HttpResponse) {
-        let head = head::for_owner(&request, client_address(&request), true);
+        let head = head::for_owner(&request, limit::client(&request), true);
         let open = peer.map(Peer::another);
         let answer = match self.open(head, to).await {
             Ok(answered) if answered.head.status == StatusCode::SWITCHING_PROTOCOLS => {
@@ -229,9 +229,4 @@ impl Relay {
             () = departure.cancelled() => {}
         }
     }
-}
-
-/// Where a request came from.
-pub(super) fn client_address(request: &ServiceRequest) -> Option<IpAddr> {
-    limit::client(request)
 }

@@ -61,19 +61,22 @@ pub struct Router {
 impl RouterParts {
     /// Where other nodes reach the owner of a shard, which may be this one; `None` while that is not known.
     pub(super) fn owner(&self, shard: Shard) -> Option<SocketAddr> {
-        match self.shards.location(shard) {
+        self.address(&self.shards.location(shard))
+    }
+
+    fn address(&self, location: &ShardLocation) -> Option<SocketAddr> {
+        match location {
             ShardLocation::Here(_) => Some(self.node),
-            ShardLocation::At(owner) => Some(owner),
+            ShardLocation::At(owner) => Some(*owner),
             ShardLocation::Unknown => None,
         }
     }
 
-    /// The same, and waits for an owner for a while.
-    async fn owner_soon(&self, shard: Shard) -> Option<SocketAddr> {
-        let until = Instant::now() + OWNER_WITHIN;
+    /// Where a shard is; waits for an owner until then.
+    async fn location(&self, shard: Shard, until: Instant) -> ShardLocation {
         loop {
-            match self.owner(shard) {
-                None if Instant::now() < until => sleep(LOOK_EVERY).await,
+            match self.shards.location(shard) {
+                ShardLocation::Unknown if Instant::now() < until => sleep(LOOK_EVERY).await,
                 found => return found,
             }
         }
@@ -109,7 +112,7 @@ impl Router {
     pub(super) async fn destination(&self, shard: Shard) -> Option<Destination> {
         let until = Instant::now() + OWNER_WITHIN;
         loop {
-            match self.parts.shards.location(shard) {
+            match self.parts.location(shard, until).await {
                 ShardLocation::Here(time) => {
                     // None: it was left just now.
                     if let Some(found) = self.found(shard, time) {
@@ -117,7 +120,6 @@ impl Router {
                     }
                 }
                 ShardLocation::At(owner) => return Some(Destination::To(owner)),
-                ShardLocation::Unknown if Instant::now() < until => sleep(LOOK_EVERY).await,
                 ShardLocation::Unknown => return None,
             }
         }
@@ -155,7 +157,10 @@ impl Router {
             return refused(request, &problem);
         }
         let parts = self.parts.clone();
-        self.relay.socket_by_ticket(request, async move |whose: Whose| parts.owner_soon(whose.shard()).await)
+        self.relay.socket_by_ticket(request, async move |whose: Whose| {
+            let until = Instant::now() + OWNER_WITHIN;
+            parts.address(&parts.location(whose.shard(), until).await)
+        })
     }
 
     /// Why this node cannot do its work, if it cannot.
@@ -175,6 +180,8 @@ pub async fn to_owner(
     if let Some(answer) = of_node(&router, request.path()) {
         return Ok(request.into_response(answer));
     }
+    // While its owner is looked for, it is the server that keeps it waiting.
+    let _handled = request.request().conn_data::<Arc<Peer>>().map(Peer::handled);
     if from_node::is_from_node(&request) {
         let destination = match from_node::told_shard(&request) {
             Some(shard) => router.destination(shard).await,
@@ -191,8 +198,6 @@ pub async fn to_owner(
     if for_nodes::is_for_nodes(request.path()) {
         return Ok(refused(request, &Problem::new(Code::NotFound)));
     }
-    // While its owner is looked for, it is the server that keeps it waiting.
-    let _handled = request.request().conn_data::<Arc<Peer>>().map(Peer::handled);
     let whose = match router.parts.finder.organization_of(&mut request).await {
         Ok(Whose::FirstMessage) => return Ok(router.socket_by_ticket(request)),
         Ok(whose) => whose,

@@ -60,7 +60,7 @@ pub async fn edge(
     let path = without_tokens(request.path()); // the request itself may not be held while it is routed
     let is_too_long =
         request.uri().path_and_query().is_some_and(|target| target.as_str().len() > TARGET_BYTES);
-    let has_https = request.app_data::<Data<Settings>>().is_some_and(|settings| settings.has_https());
+    let has_https = has_https(&request);
     let cors = Cors::of(&request);
     let span = tracing::info_span!("request", request_id = %id);
     let client = limit::address(&request);
@@ -156,7 +156,7 @@ fn into_problem(
 
 /// The answer to a request that never came to a route, because the server that it is for cannot be reached.
 pub(crate) fn refused(request: &ServiceRequest, problem: &Problem) -> HttpResponse {
-    let has_https = request.app_data::<Data<Settings>>().is_some_and(|settings| settings.has_https());
+    let has_https = has_https(request);
     let id = request_id(request.headers());
     let mut answer = answer(problem, &without_tokens(request.path()), &id);
     seal(answer.headers_mut(), &id, has_https);
@@ -276,6 +276,10 @@ fn without_body(response: &ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody>
         }
     }
     ServiceResponse::new(response.request().clone(), answer.finish())
+}
+
+fn has_https(request: &ServiceRequest) -> bool {
+    request.app_data::<Data<Settings>>().is_some_and(|settings| settings.has_https())
 }
 
 fn seal(headers: &mut HeaderMap, id: &str, has_https: bool) {
