@@ -5,11 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use waypost::store::open::{Location, Options, open};
+use waypost::store::open::Location;
+use waypost::store::shard::SHARDS;
 use waypost_ownership::history::{Event, Line, wrongs};
-use waypost_test_support::{Launch, eventually};
+use waypost_test_support::Launch;
 
-use crate::ground::DEADLINE;
+use crate::shelf::Shelf;
 
 /// The row `main` is that of a single server.
 const RECORDING: [&str; 4] = [
@@ -25,12 +26,11 @@ const RECORDING: [&str; 4] = [
 
 /// Has the database write down what nodes do from now on.
 pub(crate) async fn record(place: &Location) {
-    let options = Options::new(place.clone());
-    let db = eventually(DEADLINE, || open(&options)).await;
+    let shelf = Shelf::open(place).await;
     for text in RECORDING {
-        db.write().sql(text).run().await.unwrap();
+        shelf.db.write().sql(text).run().await.unwrap();
     }
-    db.close().await;
+    shelf.close().await;
 }
 
 /// Names a node to the database.
@@ -40,29 +40,17 @@ pub(crate) fn name(launch: &mut Launch, number: usize) {
 
 /// Reads what was written down, and holds it to the rules.
 pub(crate) async fn check(place: &Location, seed: u64) {
-    let options = Options::new(place.clone());
-    let db = eventually(DEADLINE, || open(&options)).await;
-    let text = "select cast(1000 * extract(epoch from at) as bigint), node, cast(shard as bigint), epoch, number \
-        from drill.history order by at, line";
-    let rows: Vec<(i64, String, i64, i64, Option<i64>)> = db.read().sql(text).all().await.unwrap();
-    db.close().await;
-    let line = |(at, node, shard, epoch, number): (i64, String, i64, i64, Option<i64>)| Line {
-        at: at as u64,
-        node,
-        shard: shard as u16,
-        event: match number {
-            None => Event::Took { epoch },
-            Some(number) => Event::Committed { epoch, number },
-        },
-    };
-    let lines: Vec<Line> = rows.into_iter().map(line).collect();
-    let is_taking = |line: &&Line| matches!(line.event, Event::Took { .. });
-    let (taken, shards) = (
-        lines.iter().filter(is_taking).count(),
-        lines.iter().filter(is_taking).map(|line| line.shard).collect::<BTreeSet<_>>(),
-    );
+    let shelf = Shelf::open(place).await;
+    let text = "select cast(1000 * extract(epoch from at) as bigint) || ' ' || node || ' ' || shard || \
+        coalesce(' committed ' || epoch || ' ' || number, ' took ' || epoch) from drill.history order by at, line";
+    let rows: Vec<(String,)> = shelf.db.read().sql(text).all().await.unwrap();
+    shelf.close().await;
+    let lines: Vec<Line> = rows.iter().map(|(line,)| line.parse().unwrap()).collect();
     let wrong = wrongs(&lines);
     assert!(wrong.is_empty(), "seed {seed}: {} rules of ownership broken, such as {}", wrong.len(), wrong[0]);
-    assert_eq!(shards.len(), usize::from(waypost::store::shard::SHARDS), "every shard was somebody's");
-    println!("seed {seed}: {taken} times a shard was taken, {} commits", lines.len() - taken);
+    let took = lines.iter().filter(|line| matches!(line.event, Event::Took { .. }));
+    let taken: Vec<u16> = took.map(|line| line.shard).collect();
+    let shards: BTreeSet<&u16> = taken.iter().collect();
+    assert_eq!(shards.len(), usize::from(SHARDS), "every shard was somebody's");
+    println!("seed {seed}: {} times a shard was taken, {} commits", taken.len(), lines.len() - taken.len());
 }

@@ -17,7 +17,7 @@ use crate::ledger::{FeedRecord, FixKey, Stored};
 
 /// A store, opened for reading.
 pub(crate) struct Shelf {
-    db: Db,
+    pub(crate) db: Db,
 }
 
 impl Shelf {

@@ -13,7 +13,8 @@ use waypost_test_support::{Engine, Launch, PASSWORD, Program, ROOT, TestStore, e
 
 use crate::events::Events;
 use crate::feed::subscribe;
-use crate::server::{DEADLINE, bus_body, fence_body, launch, organization_body, text};
+use crate::nodes::nodes;
+use crate::server::{DEADLINE, bus_body, fence_body, organization_body, text};
 use crate::wire::{Wire, crossings};
 
 /// So many that no node has all of them, except once in many thousand runs.
@@ -57,17 +58,7 @@ struct Nodes {
 
 impl Nodes {
     async fn start(store: &TestStore) -> Self {
-        let launches: Vec<Launch> = (0..2)
-            .map(|_| {
-                let mut launch = launch(store);
-                launch.make_node();
-                launch
-            })
-            .collect();
-        let programs: Vec<Program> = launches.iter().map(Program::spawn).collect();
-        for program in &programs {
-            program.ready().await;
-        }
+        let (launches, programs): (Vec<_>, Vec<_>) = nodes::<2>(store, &[]).await.into_iter().unzip();
         let api = programs[0].operator().await;
         let mut fleets = Vec::new();
         for number in 0..ORGANIZATIONS {

@@ -13,6 +13,7 @@ use waypost_test_support::{
 
 use super::stand_in::{Device, Speaks, datagram, greeting, teltonika};
 use super::{NAMES, Yard, last_words, listeners};
+use crate::nodes::metrics;
 use crate::server::{DEADLINE, launch};
 
 const FIXES: usize = 200;
@@ -43,14 +44,8 @@ impl Node {
 
     /// How many positions came by Teltonika, as its metrics say.
     async fn counted(&self) -> usize {
-        let url = format!("http://127.0.0.1:{}/metrics", self.admin);
-        let bytes =
-            awc::Client::default().get(url).send().await.unwrap().body().limit(1 << 20).await.unwrap();
-        let text = String::from_utf8(bytes.to_vec()).unwrap();
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix("waypost_input_stored_total{input=\"teltonika\"} "));
-        line.map_or(0, |count| count.parse().unwrap())
+        let told = metrics(self.admin).await;
+        told.get("waypost_input_stored_total{input=\"teltonika\"}").map_or(0, |count| *count as usize)
     }
 
     fn at(&self, index: usize) -> SocketAddr {

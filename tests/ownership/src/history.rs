@@ -1,4 +1,4 @@
-//! Whether what nodes logged of their shards is allowed by the rules of the model.
+//! Whether what was written down of shards, by their nodes or by the database, is allowed by the rules of the model.
 //!
 //! Nodes log after the fact, and one that pauses logs late: a commit may be logged long after its successor's. So lines of
 //! different nodes are never compared by their time. What orders commits is their number, which the database gives while the
