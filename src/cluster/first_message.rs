@@ -50,12 +50,13 @@ impl Relay {
         let mut head = head::for_owner(&request, limit::client(&request), true);
         // The answer below agrees to none.
         head.headers.remove(header::SEC_WEBSOCKET_EXTENSIONS);
-        let open = request.conn_data::<Arc<Peer>>().map(|peer| peer.another());
+        let peer = request.conn_data::<Arc<Peer>>().cloned();
+        let open = peer.as_ref().map(|peer| peer.another());
         let answer = match socket::handshake(request.request(), &[]) {
             Ok(answer) => {
                 let relay = self.clone();
                 socket::take_over(answer, move |client, read| async move {
-                    serve(&relay, (client, read), head, owner).await;
+                    serve(&relay, (client, read), peer, head, owner).await;
                     drop(open);
                 })
             }
@@ -73,12 +74,18 @@ impl Relay {
 async fn serve(
     relay: &Relay,
     (mut client, mut read): (TcpStream, BytesMut),
+    peer: Option<Arc<Peer>>,
     mut head: RequestHead,
     owner: impl AsyncFn(Whose) -> Option<SocketAddr>,
 ) {
     let opening = async {
         // Whatever else it says, or says nothing, is for a node to refuse, with what came so far.
-        let said = timeout(SAID_WITHIN, first_text(&mut client, &mut read)).await.ok().flatten();
+        let said = timeout(SAID_WITHIN, first_text(&mut client, &mut read));
+        let said = match peer {
+            Some(peer) => peer.waits_for(said).await.ok_or(Failed::Request)?,
+            None => said.await,
+        };
+        let said = said.ok().flatten();
         let ticket = said.and_then(|text| ticket_in(&text));
         let whose =
             ticket.and_then(|ticket| ticket_organization(&ticket)).map_or(Whose::Nobody, Whose::Organization);

@@ -87,7 +87,10 @@ impl AsyncRead for Connection {
 impl AsyncWrite for Connection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match Pin::new(&mut self.stream).poll_write(cx, bytes) {
-            Poll::Pending => self.poll_patience(cx).map(Err),
+            Poll::Pending => {
+                self.peer.0.untaken(bytes.len());
+                self.poll_patience(cx).map(Err)
+            }
             written => {
                 self.peer.0.moved();
                 written

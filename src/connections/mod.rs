@@ -4,7 +4,7 @@
 //! A connection keeps the server waiting while none of its requests is being handled, or while the body of one is
 //! awaited. One that has authenticated and waits for its next request is counted neither by its address, because many
 //! trackers share that of their carrier, nor by its memory. Knows nothing of the requests' content. Sockets leave the
-//! HTTP server together with their connection, and count only towards all connections.
+//! HTTP server together with their connection, and count only towards all connections once it is known whose they are.
 
 mod connection;
 pub mod descriptors;

@@ -1,5 +1,6 @@
 //! The connections' other sides, shared with the requests on them: what each is doing, and who keeps the server waiting.
 
+use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -66,6 +67,8 @@ pub struct Peer {
     is_counted: AtomicBool,
     /// How much it has sent, since its last answer if it is known: to a stranger nothing is credited.
     sent_bytes: AtomicUsize,
+    /// How much of an answer waits until it takes it.
+    untaken_bytes: AtomicUsize,
     /// A [`Stage`].
     stage: AtomicU8,
     /// Whether nobody tried to read from it yet.
@@ -142,7 +145,8 @@ impl Shared {
         } else {
             let sent_bytes = peer.sent_bytes.load(Ordering::Relaxed).min(SENT_BYTES_COUNTED);
             let of_request = if peer.is(Stage::Awaited) { REQUEST_BYTES } else { 0 };
-            let bytes = WAITING_BYTES_EACH + of_request + BYTES_PER_SENT_BYTE * sent_bytes;
+            let untaken_bytes = peer.untaken_bytes.load(Ordering::Relaxed);
+            let bytes = WAITING_BYTES_EACH + of_request + BYTES_PER_SENT_BYTE * sent_bytes + untaken_bytes;
             waiting.add_stranger(Arc::clone(peer), (peer.address, peer.per_address), bytes)
         };
         peer.place.store(place, Ordering::Relaxed);
@@ -150,18 +154,17 @@ impl Shared {
         self.close(closed);
     }
 
-    /// Notes that a peer has sent something.
-    fn sent(&self, peer: &Peer, bytes: usize) {
-        let before = peer.sent_bytes.fetch_add(bytes, Ordering::Relaxed);
-        let counted = (before + bytes).min(SENT_BYTES_COUNTED).saturating_sub(before);
+    /// Notes that a peer takes this much more memory.
+    fn grow(&self, peer: &Peer, bytes: usize) {
         let place = peer.place.load(Ordering::Relaxed);
-        if place != 0 && counted > 0 && peer.is_counted.load(Ordering::Relaxed) {
-            let closed = self.waiting().grow(place, BYTES_PER_SENT_BYTE * counted);
+        if place != 0 && bytes > 0 && peer.is_counted.load(Ordering::Relaxed) {
+            let closed = self.waiting().grow(place, bytes);
             self.close(closed);
         }
     }
 
     fn go_on(&self, peer: &Peer) {
+        peer.untaken_bytes.store(0, Ordering::Relaxed);
         let place = peer.place.swap(0, Ordering::Relaxed);
         if place != 0 {
             self.waiting().remove(place);
@@ -231,6 +234,7 @@ impl Peer {
             place: AtomicU64::new(0),
             is_counted: AtomicBool::new(false),
             sent_bytes: AtomicUsize::new(0),
+            untaken_bytes: AtomicUsize::new(0),
             stage: AtomicU8::new(Stage::BetweenRequests as u8),
             is_unread: AtomicBool::new(true),
             is_known: AtomicBool::new(false),
@@ -291,7 +295,30 @@ impl Peer {
 
     /// Notes how many bytes were received.
     pub(super) fn sent(&self, bytes: usize) {
-        self.connections.sent(self, bytes);
+        let before = self.sent_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let counted = (before + bytes).min(SENT_BYTES_COUNTED).saturating_sub(before);
+        self.connections.grow(self, BYTES_PER_SENT_BYTE * counted);
+    }
+
+    /// Notes that so many bytes of an answer wait until the other side takes them.
+    pub(super) fn untaken(&self, bytes: usize) {
+        let before = self.untaken_bytes.fetch_max(bytes, Ordering::Relaxed);
+        self.connections.grow(self, bytes.saturating_sub(before));
+    }
+
+    /// Waits for what a client has to say first on a socket, which the HTTP server no longer holds: until then the client
+    /// keeps the server waiting, as for a request. `None` if it was chosen to make room.
+    pub async fn waits_for<T>(self: &Arc<Self>, said: impl Future<Output = T>) -> Option<T> {
+        let _listed = Listed(Arc::clone(self));
+        let chosen = poll_fn(|cx| match self.patience(cx) {
+            Ok(_) => Poll::Pending,
+            Err(_) => Poll::Ready(()),
+        });
+        tokio::select! {
+            biased;
+            () = chosen => None,
+            said = said => Some(said),
+        }
     }
 
     /// When the other side is no longer waited for; `None` while the server is handling its request. An error if it

@@ -186,6 +186,30 @@ fn closed_strangers_take_memory_until_they_have_ended() {
 }
 
 #[test]
+fn an_answer_that_is_not_taken_counts_as_memory_until_the_next_request() {
+    actix_rt::System::new().block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let answer = vec![b'x'; 16 << 20]; // more than the system buffers
+        let shared = Shared::new(10, || 1_000, answer.len() + 2 * WAITING_BYTES_EACH);
+        let connections = Connections { shared: Arc::new(shared), per_address: None };
+        let mut held = Vec::new();
+        for _ in 0..2 {
+            let (connection, client) = connected(&connections, &listener).await;
+            let mut connection = connection.unwrap();
+            while connection.write(&answer).now_or_never().is_some() {}
+            held.push((connection, client));
+        }
+        let looked: Vec<_> = held.iter_mut().map(|(connection, _)| looked_at(connection)).collect();
+        assert_eq!(looked, [Some(ErrorKind::ConnectionAborted), None]);
+        drop(held[1].0.peer().handled());
+        let (third, _client) = connected(&connections, &listener).await;
+        let mut third = third.unwrap();
+        while third.write(&answer).now_or_never().is_some() {}
+        assert_eq!((looked_at(&mut held[1].0), looked_at(&mut third)), (None, None));
+    });
+}
+
+#[test]
 fn an_address_is_counted_with_its_network() {
     let counted = |text: &str| network(text.parse().unwrap()).to_string();
     assert_eq!(counted("192.0.2.7"), "192.0.2.7");

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::outlet::{Outlet, Telling};
-use super::protocol::{MAX_FRAME_BYTES, Say};
+use super::protocol::Say;
 use super::wire;
 use crate::sessions::End;
 use crate::socket::Broken;
@@ -63,9 +63,9 @@ pub(super) fn not_text() -> Stop {
     Stop::Close(Close(4400, "malformedFrame", "frames are JSON text, not binary".to_owned()))
 }
 
-/// The end of a socket whose frames cannot be read.
-pub(super) fn broken(why: Broken) -> Stop {
-    let why = why.close(MAX_FRAME_BYTES);
+/// The end of a socket whose frames cannot be read; a frame may have `most` bytes.
+pub(super) fn broken(why: Broken, most: usize) -> Stop {
+    let why = why.close(most);
     why.map_or(Stop::Gone, |(code, word, detail)| Stop::Close(Close(code, word, detail)))
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -21,11 +22,12 @@ use super::heard::{self, Unread, told};
 use super::merged::{self, MergedSubscription, next_said};
 use super::outlet::{EventStream, Inlet, Outlet, Telling};
 use super::parts::Feed;
-use super::protocol::{Heard, Say, Subscribe};
+use super::protocol::{Heard, MAX_FRAME_BYTES, Say, Subscribe};
 use super::sign_in::{audience, may_subscribe, sign_in};
 use super::subscription::Subscription;
 use super::wire;
 use crate::auth::Caller;
+use crate::connections::Peer;
 use crate::domain::change::ShownChange;
 use crate::domain::field::FieldError;
 use crate::sessions::{End, Sessions};
@@ -36,6 +38,8 @@ use crate::socket::{Closed, Frame, Message, Messages, Out};
 pub struct Opening {
     /// The caller, if a header identified it; otherwise a ticket must come first.
     pub caller: Option<Caller>,
+    /// The client's side of the connection, on which such a ticket is awaited.
+    pub peer: Option<Arc<Peer>>,
     /// The organization that an operator named when it was opened.
     pub organization: Option<OrganizationId>,
     /// The registry of open sockets.
@@ -81,12 +85,12 @@ pub(super) struct Socket {
 
 /// Serves a dispatcher's socket until it closes.
 pub async fn run(out: Out, mut messages: Messages, feed: Feed, opening: Opening) {
-    let Opening { caller, organization, sessions, show_change } = opening;
+    let Opening { caller, peer, organization, sessions, show_change } = opening;
     let mut stopping = sessions.stopping();
     let caller = match caller {
         Some(caller) => Ok(caller),
         None => tokio::select! {
-            caller = sign_in(&mut messages, &feed) => caller,
+            caller = sign_in(&mut messages, peer, &feed) => caller,
             end = stopped(&mut stopping) => Err(ended(end)),
         },
     };
@@ -237,7 +241,7 @@ impl Socket {
             Some(Ok(Message::Binary(_))) => Err(not_text()),
             Some(Ok(Message::Close(code))) => Err(Stop::Goodbye(code)),
             None => Err(Stop::Gone),
-            Some(Err(why)) => Err(broken(why)),
+            Some(Err(why)) => Err(broken(why, MAX_FRAME_BYTES)),
         }
     }
 

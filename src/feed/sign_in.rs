@@ -1,5 +1,7 @@
 //! Whom a dispatcher's socket belongs to, and which vehicles and which parts of them it shows.
 
+use std::sync::Arc;
+
 use tokio::time::timeout;
 use waypost_actors::model::OrganizationId;
 use waypost_actors::watch::Audience;
@@ -9,24 +11,36 @@ use super::heard;
 use super::parts::Feed;
 use super::protocol::{Heard, Subscribe, Topic};
 use crate::auth::{Action, Caller};
+use crate::connections::Peer;
 use crate::socket::{Message, Messages};
 
+/// Bytes that the first message may have: a ticket in a few words.
+const MOST_BYTES: usize = 4 * 1024;
+
 /// Waits for the one-time ticket of a browser, which cannot set headers.
-pub(super) async fn sign_in(messages: &mut Messages, feed: &Feed) -> Result<Caller, Stop> {
+pub(super) async fn sign_in(
+    messages: &mut Messages,
+    peer: Option<Arc<Peer>>,
+    feed: &Feed,
+) -> Result<Caller, Stop> {
     let refused = |detail: &str| Stop::Close(Close(4401, "unauthenticated", detail.to_owned()));
     let first = async {
         loop {
-            match messages.next().await {
+            match messages.next_within(MOST_BYTES).await {
                 Some(Ok(Message::Text(text))) => return Ok(text),
                 Some(Ok(Message::Ping(_) | Message::Pong)) => {}
                 Some(Ok(Message::Binary(_))) => return Err(not_text()),
                 Some(Ok(Message::Close(code))) => return Err(Stop::Goodbye(code)),
-                Some(Err(why)) => return Err(broken(why)),
+                Some(Err(why)) => return Err(broken(why, MOST_BYTES)),
                 None => return Err(Stop::Gone),
             }
         }
     };
-    let first = timeout(feed.limits.sign_in_within, first).await;
+    let first = timeout(feed.limits.sign_in_within, first);
+    let first = match peer {
+        Some(peer) => peer.waits_for(first).await.ok_or(Stop::Gone)?,
+        None => first.await,
+    };
     let text =
         first.map_err(|_| Stop::Close(Close(4408, "timeout", "no ticket came in time".to_owned())))??;
     match heard::read(&text) {

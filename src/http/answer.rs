@@ -1,7 +1,13 @@
 //! Successful answers: single resources with their ETag, lists with their pagination and links.
 
+use std::convert::Infallible;
+use std::future::ready;
+
+use actix_web::body::{MessageBody, SizedStream};
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
+use bytes::Bytes;
+use futures_util::stream;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -11,6 +17,20 @@ use crate::ops::etag;
 
 /// The result of a handler.
 pub type Answer = Result<HttpResponse, Problem>;
+
+/// Bytes of one piece of an answer that is not sent at once.
+pub(super) const PIECE_BYTES: usize = 32 * 1024;
+
+/// A body that is sent in pieces as its reader takes them. A body of one piece is copied whole for each of its readers,
+/// however slow they are.
+pub(super) fn in_pieces(content: Bytes) -> impl MessageBody + 'static {
+    let bytes = content.len() as u64;
+    let pieces = stream::unfold(content, |mut rest| {
+        let piece = rest.split_to(rest.len().min(PIECE_BYTES));
+        ready((!piece.is_empty()).then_some((Ok::<_, Infallible>(piece), rest)))
+    });
+    SizedStream::new(bytes, pieces)
+}
 
 /// Where a page stands.
 #[derive(Debug, Serialize, ToSchema)]
@@ -154,4 +174,27 @@ fn with_parameter(request: &HttpRequest, name: &str, value: &str) -> String {
     let mut pairs: Vec<String> = request.query_string().split('&').filter(own).map(str::to_owned).collect();
     pairs.push(format!("{name}={value}"));
     format!("{}?{}", request.path(), pairs.join("&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::pin::pin;
+
+    use super::*;
+
+    #[actix_web::test]
+    async fn a_large_body_comes_in_small_pieces() {
+        for bytes in [0, 1, PIECE_BYTES, 3 * PIECE_BYTES + 1] {
+            let content: Bytes = (0..bytes).map(|at| at as u8).collect();
+            let mut body = pin!(in_pieces(content.clone()));
+            let mut sent = Vec::new();
+            while let Some(piece) = poll_fn(|cx| body.as_mut().poll_next(cx)).await {
+                let piece = piece.unwrap_or_else(|_| panic!("nothing can fail"));
+                assert!((1..=PIECE_BYTES).contains(&piece.len()));
+                sent.extend_from_slice(&piece);
+            }
+            assert_eq!(content, sent);
+        }
+    }
 }

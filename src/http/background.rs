@@ -3,16 +3,20 @@
 //! Tells the page which one, serves the file by ranges, and names the hosts that the page's policy must allow. Knows
 //! nothing of the content of tiles.
 
-use std::io::SeekFrom;
-use std::path::Path;
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use actix_web::body::SizedStream;
 use actix_web::http::header::{self, ContentEncoding, Header, Range};
 use actix_web::{HttpRequest, HttpResponse};
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
 use serde::Serialize;
-use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use tokio::task::spawn_blocking;
 
-use super::answer::Answer;
+use super::answer::{Answer, PIECE_BYTES};
 use super::code::Code;
 use super::problem::Problem;
 use super::request::Shared;
@@ -57,21 +61,25 @@ pub async fn pmtiles(context: Shared, request: HttpRequest) -> Answer {
         _ => None,
     };
     let asked = asked.ok_or_else(|| unusable("the header Range must name one part of the file in bytes"))?;
-    let unreadable = |error: std::io::Error| {
+    let unreadable = |error: io::Error| {
         tracing::error!(%error, path = %path.display(), "the PMTiles file cannot be read");
         Problem::new(Code::Internal)
     };
     let (length, version) = measure(&path).await.map_err(unreadable)?;
     let (from, to) = asked.to_satisfiable_range(length).ok_or_else(|| unusable("the file ends before"))?;
     let to = to.min(from + LONGEST_PART_BYTES - 1);
-    let part = read(&path, from, to - from + 1).await.map_err(unreadable)?;
+    let part = Part { path: path.clone(), version: version.clone(), next: from, last: to };
+    let first = part.read().await.map_err(unreadable)?;
+    // The rest as its reader takes it.
+    let pieces = stream::iter(first)
+        .flat_map(|(piece, rest)| stream::iter([Ok(piece)]).chain(stream::try_unfold(rest, Part::read)));
     Ok(HttpResponse::PartialContent()
         .insert_header((header::CONTENT_RANGE, format!("bytes {from}-{to}/{length}")))
         .insert_header((header::ETAG, version))
         .insert_header((header::CACHE_CONTROL, "no-cache"))
         .insert_header(ContentEncoding::Identity)
         .content_type("application/vnd.pmtiles")
-        .body(part))
+        .body(SizedStream::new(to + 1 - from, pieces)))
 }
 
 fn unusable(detail: &str) -> Problem {
@@ -79,18 +87,43 @@ fn unusable(detail: &str) -> Problem {
 }
 
 /// The file's length, and a tag that changes with its content.
-async fn measure(path: &Path) -> std::io::Result<(u64, String)> {
-    let metadata = tokio::fs::metadata(path).await?;
+async fn measure(path: &Path) -> io::Result<(u64, String)> {
+    tokio::fs::metadata(path).await.and_then(|metadata| version(&metadata))
+}
+
+fn version(metadata: &Metadata) -> io::Result<(u64, String)> {
     let changed = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
     Ok((metadata.len(), format!("\"{:x}-{:x}\"", metadata.len(), changed.as_millis())))
 }
 
-async fn read(path: &Path, from: u64, length: u64) -> std::io::Result<Vec<u8>> {
-    let mut file = tokio::fs::File::open(path).await?;
-    file.seek(SeekFrom::Start(from)).await?;
-    let mut part = Vec::new();
-    file.take(length).read_to_end(&mut part).await?;
-    Ok(part)
+/// A part of one version of the file that is still to be sent.
+struct Part {
+    path: PathBuf,
+    version: String,
+    next: u64,
+    last: u64,
+}
+
+impl Part {
+    /// Reads the next piece; `None` at the end. The file is not held open meanwhile, because readers may be slow and many.
+    async fn read(mut self) -> io::Result<Option<(Bytes, Self)>> {
+        let bytes = (self.last + 1 - self.next).min(PIECE_BYTES as u64);
+        if bytes == 0 {
+            return Ok(None);
+        }
+        spawn_blocking(move || {
+            let mut file = File::open(&self.path)?;
+            if version(&file.metadata()?)?.1 != self.version {
+                return Err(io::Error::other("the file was replaced while it was sent"));
+            }
+            file.seek(SeekFrom::Start(self.next))?;
+            let mut piece = vec![0; bytes as usize];
+            file.read_exact(&mut piece)?;
+            self.next += bytes;
+            Ok(Some((piece.into(), self)))
+        })
+        .await?
+    }
 }
 
 /// The origins besides this server that the background is loaded from.

@@ -4,10 +4,11 @@ use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, web};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
-use super::answer::Answer;
+use super::answer::{Answer, in_pieces};
 use super::body::read;
 use super::code::Code;
 use super::openapi::Description;
@@ -160,5 +161,5 @@ pub async fn openapi_json(request: HttpRequest) -> HttpResponse {
         .insert_header((header::ETAG, description.etag.clone()))
         .insert_header((header::CACHE_CONTROL, "no-cache"))
         .content_type("application/json")
-        .body(description.text.as_str())
+        .body(in_pieces(Bytes::from_static(description.text.as_bytes())))
 }

@@ -20,6 +20,7 @@ use super::request::{InOrganization, Shared, bearer, know_peer};
 use crate::auth::{
     API_KEY_PREFIX, Action, AuthError, Caller, OrgScope, Reports, TrackerCredential, TrackerRefused,
 };
+use crate::connections::Peer;
 use crate::context::Context;
 use crate::feed::shard_feed::{PASS, ShardFeeds};
 use crate::feed::{self, Feed, FeedLimits, Opening};
@@ -139,7 +140,8 @@ fn watch(
 ) -> Result<HttpResponse, actix_web::Error> {
     let answer = socket::handshake(request, &[])?;
     let (sessions, show_change) = (context.sessions.clone(), changes::shown_to_callers(context));
-    let opening = Opening { caller, organization, sessions, show_change };
+    let peer = request.conn_data::<Arc<Peer>>().cloned();
+    let opening = Opening { caller, peer, organization, sessions, show_change };
     Ok(socket::serve(answer, feed::protocol::MAX_FRAME_BYTES, |out, messages| {
         feed::run(out, messages, feed, opening)
     }))

@@ -13,7 +13,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use rust_embed::RustEmbed;
 
-use super::answer::Answer;
+use super::answer::{Answer, in_pieces};
 use super::background::foreign_origins;
 use super::code::Code;
 use super::fallback::{REPORTS_GO_ELSEWHERE, no_such_path};
@@ -135,7 +135,7 @@ async fn page(context: &Shared, request: &HttpRequest, name: String) -> Answer {
     if file.is_compressed {
         answer.insert_header(ContentEncoding::Brotli).insert_header((header::VARY, "accept-encoding"));
     }
-    Ok(answer.body(file.content))
+    Ok(answer.body(in_pieces(file.content)))
 }
 
 /// Finds a file in the directory of the settings, read anew each time, or else in the binary.

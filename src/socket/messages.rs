@@ -56,9 +56,16 @@ impl Messages {
 
     /// Waits for the next message; `None` once the client has hung up. Cancel safe.
     pub async fn next(&mut self) -> Option<Result<Message, Broken>> {
+        self.next_within(usize::MAX).await
+    }
+
+    /// The same, of a client for whom no more than `most` bytes are kept, and those of one read, while its message is not
+    /// whole.
+    pub async fn next_within(&mut self, most: usize) -> Option<Result<Message, Broken>> {
         loop {
             match self.decode().transpose() {
                 Some(message) => return Some(message),
+                None if self.kept_bytes() > most => return Some(Err(Broken::TooLarge)),
                 None => match self.read().await {
                     Ok(true) => {}
                     Ok(false) => return None,
@@ -66,6 +73,11 @@ impl Messages {
                 },
             }
         }
+    }
+
+    /// Bytes kept of a message that is not whole.
+    fn kept_bytes(&self) -> usize {
+        self.read.len() + self.parts.as_ref().map_or(0, |parts| parts.bytes.len())
     }
 
     /// Reads some bytes; `false` at the end.

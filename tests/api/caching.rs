@@ -141,3 +141,31 @@ fn a_limit_beyond_the_greatest_is_refused() {
         app
     });
 }
+
+#[test]
+fn the_map_is_served_by_parts_of_its_file() {
+    actix_rt::System::new().block_on(async {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("map.pmtiles");
+        let content: String = (0..20_000).map(|line| format!("{line:05}\n")).collect();
+        std::fs::write(&path, &content).unwrap();
+        let app = App::start_with(|settings| settings.map_pmtiles = Some(path.clone())).await;
+        let part = async |range: &str| app.send("GET", "/map.pmtiles", &[("range", range)], "").await;
+        for (range, from, to) in [
+            ("bytes=0-6", 0, 6),
+            ("bytes=5-99999", 5, 99_999),
+            ("bytes=119999-", 119_999, 119_999),
+            ("bytes=-70000", 50_000, 119_999),
+            ("bytes=0-999999", 0, 119_999),
+        ] {
+            let said = part(range).await;
+            assert_eq!(said.status, 206, "{range}");
+            assert_eq!(said.header("content-range"), Some(format!("bytes {from}-{to}/120000").as_str()));
+            assert!(said.bytes == content.as_bytes()[from..=to], "{range}: {} bytes", said.bytes.len());
+        }
+        part("bytes=120000-").await.problem(400, "malformedRequest");
+        std::fs::remove_file(&path).unwrap();
+        part("bytes=0-6").await.problem(500, "internal");
+        app.stop().await;
+    });
+}
