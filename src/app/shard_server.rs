@@ -17,6 +17,7 @@ use super::error::StartError;
 use super::inputs::missing_organizations;
 use super::upkeep::{
     keep_key_uses, keep_keys, keep_log_small, keep_numbering, keep_partitions, keep_reports, keep_retention,
+    keep_up,
 };
 use crate::auth::FirstStart;
 use crate::clock::Clock;
@@ -150,19 +151,19 @@ impl ShardServer {
     pub(super) fn run(&mut self) {
         let context = &self.context;
         let mut upkeep = vec![
-            actix_rt::spawn(keep_retention(context.clone())),
-            actix_rt::spawn(keep_keys(context.clone())),
-            actix_rt::spawn(keep_key_uses(context.clone())),
-            actix_rt::spawn(keep_log_small(context.db.clone())),
-            actix_rt::spawn(keep_reports(context.clone())),
+            keep_up("retention", keep_retention, context),
+            keep_up("keys", keep_keys, context),
+            keep_up("uses of keys", keep_key_uses, context),
+            keep_up("size of the log", keep_log_small, context),
+            keep_up("reports", keep_reports, context),
         ];
         if context.db.shard() != Shard::WHOLE {
-            upkeep.push(actix_rt::spawn(keep_numbering(context.clone())));
+            upkeep.push(keep_up("numbering", keep_numbering, context));
         }
         // One writes the letters to a recipient, or two would not count each other's.
         let sends = context.db.shard().holds_platform();
         if sends {
-            upkeep.push(actix_rt::spawn(keep_partitions(context.clone())));
+            upkeep.push(keep_up("partitions", keep_partitions, context));
         }
         let post = Arc::clone(&context.mail);
         let post = actix_rt::spawn(async move {

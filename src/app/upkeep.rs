@@ -1,9 +1,12 @@
 //! Recurring work for as long as the server runs: what trackers were heard, partitions, signing keys, uses of keys, retention,
 //! purges, states, packed days of the fuel log, SQLite's log.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep_until};
+use futures_util::FutureExt;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::clock::Clock;
 use crate::context::Context;
@@ -16,6 +19,8 @@ use crate::store::partitions::make_partitions;
 use crate::store::sql::Db;
 use crate::store::wal::give_back;
 
+/// Pause before work that panicked is begun again.
+const AGAIN_AFTER_PANIC: Duration = Duration::from_secs(60);
 /// Pause between two checks for partitions to make.
 const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
 
@@ -39,10 +44,28 @@ const PURGE_AGAIN: Duration = Duration::from_secs(1);
 /// Pause after an error.
 const PURGE_AGAIN_AFTER_ERROR: Duration = Duration::from_secs(60);
 
+/// Does recurring work on this thread.
+pub(super) fn keep_up<F: Future<Output = ()> + 'static>(
+    name: &'static str,
+    work: impl Fn(Context) -> F + 'static,
+    context: &Context,
+) -> JoinHandle<()> {
+    let context = context.clone();
+    actix_rt::spawn(despite_panics(name, AGAIN_AFTER_PANIC, move || work(context.clone())))
+}
+
+/// Does work, and begins it again if it panics: what hinders it this time need not the next.
+async fn despite_panics<F: Future<Output = ()>>(name: &str, pause: Duration, work: impl Fn() -> F) {
+    while AssertUnwindSafe(work()).catch_unwind().await.is_err() {
+        tracing::error!(name, "recurring work panicked; it is begun again in {} s", pause.as_secs());
+        sleep(pause).await;
+    }
+}
+
 /// Makes partitions ahead of their time, for as long as the server runs.
 pub(super) async fn keep_partitions(context: Context) {
     loop {
-        tokio::time::sleep(PARTITIONS_EVERY).await;
+        sleep(PARTITIONS_EVERY).await;
         renew_partitions(&context.db, &context.clock).await;
     }
 }
@@ -51,7 +74,7 @@ pub(super) async fn keep_partitions(context: Context) {
 pub(super) async fn keep_keys(context: Context) {
     let mut told = None;
     loop {
-        tokio::time::sleep(KEYS_EVERY).await;
+        sleep(KEYS_EVERY).await;
         let failed = context.auth.renew_keys().await.err().map(|error| error.to_string());
         if let Some(error) = failed.as_ref().filter(|_| told != failed) {
             tracing::error!(%error, "the signing keys cannot be read; those known before go on, until the next start");
@@ -127,7 +150,7 @@ async fn pack_some(context: &Context) -> bool {
 /// server runs.
 pub(super) async fn keep_numbering(context: Context) {
     loop {
-        tokio::time::sleep(NUMBERING_EVERY).await;
+        sleep(NUMBERING_EVERY).await;
         context.live.number_changes();
     }
 }
@@ -136,7 +159,7 @@ pub(super) async fn keep_numbering(context: Context) {
 pub(super) async fn keep_reports(context: Context) {
     let mut saves = 0;
     loop {
-        tokio::time::sleep(REPORTS_EVERY).await;
+        sleep(REPORTS_EVERY).await;
         saves = (saves + 1) % SAVES_BETWEEN_CONTACTS;
         if let Err(error) = save(&context, saves == 0).await {
             tracing::debug!(%error, "refused reports and contacts are saved later");
@@ -150,7 +173,7 @@ pub(super) async fn keep_reports(context: Context) {
 /// Stores when keys were last accepted, for as long as the server runs.
 pub(super) async fn keep_key_uses(context: Context) {
     loop {
-        tokio::time::sleep(KEY_USES_EVERY).await;
+        sleep(KEY_USES_EVERY).await;
         if let Err(error) = context.auth.store_key_uses().await {
             tracing::warn!(%error, "when keys were last used could not be stored");
         }
@@ -158,10 +181,10 @@ pub(super) async fn keep_key_uses(context: Context) {
 }
 
 /// Shrinks the embedded store's log, for as long as the server runs.
-pub(super) async fn keep_log_small(db: Db) {
+pub(super) async fn keep_log_small(context: Context) {
     loop {
-        tokio::time::sleep(LOG_EVERY).await;
-        if let Err(error) = give_back(&db).await {
+        sleep(LOG_EVERY).await;
+        if let Err(error) = give_back(&context.db).await {
             tracing::warn!(%error, "the log of the embedded store could not be begun anew");
         }
     }
@@ -172,5 +195,23 @@ pub(super) async fn keep_log_small(db: Db) {
 pub(super) async fn renew_partitions(db: &Db, clock: &Clock) {
     if let Err(error) = make_partitions(db, clock.now()).await {
         tracing::error!(%error, "partitions could not be made; fixes go to the default one");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[actix_rt::test]
+    async fn work_that_panics_is_begun_again() {
+        let begun = Cell::new(0);
+        let work = async || {
+            begun.set(begun.get() + 1);
+            assert!(begun.get() == 3, "this time it does not work");
+        };
+        despite_panics("test", Duration::ZERO, work).await;
+        assert_eq!(begun.get(), 3);
     }
 }

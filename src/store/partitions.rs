@@ -12,7 +12,7 @@ const WEEK_SECONDS: i64 = 7 * 86_400;
 /// 1970-01-05 was a Monday.
 const FIRST_MONDAY_SECONDS: i64 = 4 * 86_400;
 /// Weeks made ahead.
-const WEEKS_AHEAD: i64 = 4;
+pub(super) const WEEKS_AHEAD: i64 = 4;
 
 /// Tables that are partitioned by `recorded_at`.
 const TABLES: [&str; 3] = ["position", "position_chunk", "fuel_log"];

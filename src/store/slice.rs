@@ -57,7 +57,8 @@ pub(super) async fn checkpoint_before(
         tx.on().sql(select).bind(vehicle.0).bind(Time(instant)).optional().await?;
     let mut checkpoint = row.map(checkpoint);
     for known in checkpoint.iter_mut().flat_map(|checkpoint| checkpoint.state.fixes_mut()) {
-        let stored = fixes(tx, tail, Span::at(vehicle, known.recorded_at), usize::MAX).await?;
+        let of_instant = Span::at(vehicle, known.recorded_at);
+        let stored = fixes(tx, tail, of_instant, Slice::MAX_FIXES_OF_INSTANT).await?;
         if let Some(stored) = stored.iter().find(|stored| stored.fix.place == known.place) {
             known.merge(&stored.fix);
         }
@@ -101,8 +102,8 @@ pub(super) async fn fixes_behind(
         rows.retain(|stored| stored.fix.recorded_at < next);
         return Ok((rows, false));
     }
-    // All of them share one instant: the slice is that instant, however many fixes it has.
-    let rows = fixes(tx, tail, Span::at(vehicle, next), usize::MAX).await?;
+    // All of them share one instant: the slice is that instant.
+    let rows = fixes(tx, tail, Span::at(vehicle, next), Slice::MAX_FIXES_OF_INSTANT).await?;
     let is_last = fixes(tx, tail, behind(Some(next)), 1).await?.is_empty();
     Ok((rows, is_last))
 }

@@ -62,9 +62,9 @@ pub(super) struct Sent {
 /// A name that leads to no address that may be connected to.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{0} is not an address that webhooks may reach; an operator may allow it by the setting webhookNetworks"
+    "{0} leads to no address that webhooks may reach; an operator may allow it by the setting webhookNetworks"
 )]
-struct NotAllowed(IpAddr);
+struct NotAllowed(String);
 
 /// The headers of a message.
 pub(super) struct Headers<'a> {
@@ -172,10 +172,16 @@ async fn allowed(
             .await
             .map_err(|error| ConnectError::Resolver(error.into()))?,
     };
-    let first = found.first().ok_or(ConnectError::NoRecords)?.ip();
+    if found.is_empty() {
+        return Err(ConnectError::NoRecords);
+    }
     let is_https = asked.request().scheme_str() == Some("https");
     let allowed: Vec<SocketAddr> = found.into_iter().filter(|at| guard.lets(at.ip(), is_https)).collect();
-    if allowed.is_empty() { Err(ConnectError::Resolver(Box::new(NotAllowed(first)))) } else { Ok(allowed) }
+    if allowed.is_empty() {
+        // Not the addresses, which would tell what the operator's own network is like.
+        return Err(ConnectError::Resolver(Box::new(NotAllowed(host.to_owned()))));
+    }
+    Ok(allowed)
 }
 
 /// Trusts the certificates that are built in, and those of the machine.
@@ -268,9 +274,13 @@ mod tests {
         let sent = http.post("http://receiver.example/", HEADERS, "{}".into()).await;
         assert_eq!((sent.status, to_refused.get(), lookups.get()), (None, 0, 2), "{sent:?}");
         assert!(
-            sent.detail.as_ref().unwrap().contains("127.0.0.2 is not an address that webhooks may reach"),
+            sent.detail
+                .as_ref()
+                .unwrap()
+                .contains("receiver.example leads to no address that webhooks may reach"),
             "{sent:?}"
         );
+        assert!(!sent.detail.as_ref().unwrap().contains("127.0.0.2"), "{sent:?}");
         // Literal addresses, which no resolver sees.
         for host in ["127.0.0.2", "[::ffff:127.0.0.2]", "[::1]"] {
             let url = format!("http://{host}:{}/", refused.port());

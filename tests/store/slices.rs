@@ -35,7 +35,7 @@ async fn a_slice_never_splits_an_instant(store: TestStore) {
     let most = Slice::MAX_FIXES;
     let mut rows = vec![nth_fix(0, 0)];
     rows.extend((0..most).map(|n| nth_fix(n, 10)));
-    rows.extend((0..most + 2).map(|n| nth_fix(n, 20)));
+    rows.extend((0..Slice::MAX_FIXES_OF_INSTANT + 2).map(|n| nth_fix(n, 20)));
     let mut written = write(rows);
     written.effects.late = Some(mark(0, 0));
     commit(&track, vec![written]).await;
@@ -54,7 +54,7 @@ async fn a_slice_never_splits_an_instant(store: TestStore) {
         let part = Correction { after, until: Some(last), dirty, checkpoints: vec![left], ..part };
         commit(&track, vec![correcting(part)]).await;
     }
-    assert_eq!(sizes, [(1, false), (most, false), (most + 2, true)]);
+    assert_eq!(sizes, [(1, false), (most, false), (Slice::MAX_FIXES_OF_INSTANT, true)]);
 }
 
 async fn a_slice_has_what_counts(store: TestStore) {

@@ -48,6 +48,9 @@ pub struct Slice {
 impl Slice {
     /// Fixes read at once; the rest of the last one's instant is read too.
     pub const MAX_FIXES: usize = 2_000;
+    /// Fixes read of one instant, each at a place of its own. No device reports as many; so that a slice stays small, what
+    /// there is beyond them is not judged again.
+    pub const MAX_FIXES_OF_INSTANT: usize = 10_000;
 }
 
 /// What a vehicle did since its slice was requested.

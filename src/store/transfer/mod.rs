@@ -60,7 +60,7 @@ pub async fn transfer(
     let moved = match (&from.pools, &target.pools) {
         (Pools::Sqlite { .. }, Pools::Postgres { pool, .. }) => {
             prepare(&target, pool, &place).await?;
-            let moved = move_all(&from, pool, &mut told).await?;
+            let moved = move_all(&from, pool, now, &mut told).await?;
             // Before all else, or both stores could be used.
             marks::put_moved(directory, &place, now)
                 .map_err(|(file, error)| TransferError::Unmarked(file, error))?;
@@ -90,6 +90,7 @@ async fn prepare(target: &Db, pool: &PgPool, place: &str) -> Result<(), Transfer
 async fn move_all(
     from: &Db,
     pool: &PgPool,
+    now: Timestamp,
     told: &mut impl FnMut(&TableSum),
 ) -> Result<Vec<TableSum>, TransferError> {
     let mut snapshot = from.begin_snapshot().await?;
@@ -100,7 +101,7 @@ async fn move_all(
     };
     schema::compare(source, &tables).await?;
     for table in tables.iter().filter(|table| table.partitioned_by.is_some()) {
-        make_partitions_of(pool, &table.name, schema::weeks(source, table).await?).await?;
+        make_partitions_of(pool, &table.name, schema::weeks(source, table, now).await?).await?;
     }
 
     let mut tx = pool.begin().await?;

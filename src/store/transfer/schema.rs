@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use super::error::TransferError;
 use super::marks::HALF;
 use super::table::{Kind, Table};
-use crate::store::partitions::week_of;
+use crate::store::partitions::{WEEKS_AHEAD, week_of};
 use crate::store::sql::SqlError;
 use waypost_actors::model::Timestamp;
 
@@ -124,15 +124,20 @@ pub(super) async fn compare(source: &mut SqliteConnection, tables: &[Table]) -> 
     if different.is_empty() { Ok(()) } else { Err(TransferError::Schema(different.join(", "))) }
 }
 
-/// The weeks, of the newest ten years, in which the source has rows of a partitioned table.
-pub(super) async fn weeks(source: &mut SqliteConnection, table: &Table) -> Result<Vec<i64>, SqlError> {
+/// The weeks of the last ten years in which the source has rows of a partitioned table, with those to come that a server would have
+/// made partitions for. A fix that a broken clock has dated far ahead or back is in none of them.
+pub(super) async fn weeks(
+    source: &mut SqliteConnection,
+    table: &Table,
+    now: Timestamp,
+) -> Result<Vec<i64>, SqlError> {
     let Some(column) = &table.partitioned_by else { return Ok(Vec::new()) };
     let text = format!("select distinct {column} / 86400000000 from {}", table.name);
     let days: Vec<i64> = sqlx::query_scalar(AssertSqlSafe(text)).fetch_all(source).await?;
     let at = |day: i64| Timestamp::from_micros(day.saturating_mul(86_400_000_000));
     let weeks: BTreeSet<i64> = days.into_iter().map(|day| week_of(at(day))).collect();
-    let oldest = weeks.last().map_or(0, |newest| newest - PARTITIONED_WEEKS);
-    Ok(weeks.into_iter().filter(|week| *week > oldest).collect())
+    let newest = week_of(now) + WEEKS_AHEAD;
+    Ok(weeks.range(newest - PARTITIONED_WEEKS + 1..=newest).copied().collect())
 }
 
 #[cfg(test)]
