@@ -12,6 +12,7 @@ use super::fix_log::LogRow;
 use super::group_commit::GroupMember;
 use super::memory::{Doubt, Memory, Written};
 use super::reserved::{Claim, ReservedNumbers, ShardEpoch, reserve};
+use super::unsaved::log_fixes;
 use super::{Track, cards, fix_log};
 use crate::store::driver_at::Drivers;
 use crate::store::fuel_log::store_fuel_log;
@@ -87,7 +88,7 @@ impl Track {
         let stored = store_positions(tx, writes, &unchunked).await?;
         store_quarantines(tx, writes, &unchunked).await?;
         let logged = LogRow::of(self.db.shard(), number, writes)?;
-        let fixes = writes.iter().map(|write| write.effects.rows.len()).sum();
+        let fixes = log_fixes(writes.iter().flat_map(|write| &write.effects.rows));
         let mut left = left_of(writes, &stored.late);
         for (vehicle, left) in &mut left {
             let new = fresh.get(vehicle).map_or(0, Vec::len);

@@ -9,7 +9,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use waypost_actors::model::{OrganizationId, VehicleId};
-use waypost_actors::tracking::VehicleState;
+use waypost_actors::tracking::{PositionRow, VehicleState};
 
 use crate::store::packed_chunk::ChunkFix;
 use crate::store::state_row::{Left, MarkChange, NewState};
@@ -20,6 +20,17 @@ const LOG_FIXES: usize = 300_000;
 const LOG_FIXES_PER_VEHICLE: usize = 16;
 /// Rows are written this many at once at least, as far as there are so many: neighbours share a page, which is logged once for all.
 const ROWS_AT_ONCE: usize = 16;
+
+/// What a fix carries counts as another fix for each so many bytes: so the log, which is also in memory, is bounded in bytes.
+const BYTES_AS_FIX: usize = 512;
+
+/// How many fixes the log holds with these, by what they take.
+pub(super) fn log_fixes<'a>(rows: impl Iterator<Item = &'a PositionRow>) -> usize {
+    let of = |row: &PositionRow| {
+        1 + row.attributes.as_ref().map_or(0, |attributes| attributes.as_json().len()) / BYTES_AS_FIX
+    };
+    rows.map(of).sum()
+}
 
 /// A state that is newer than its row.
 #[derive(Clone, Debug)]
@@ -89,7 +100,7 @@ impl Unsaved {
         left.map(|(_, behind)| behind.since).min()
     }
 
-    /// What to do in a commit of `fixes` that leaves this.
+    /// What to do in a commit of `fixes` ([`log_fixes`]) that leaves this.
     pub(super) fn plan(&self, left: HashMap<VehicleId, Left>, fixes: usize) -> Plan {
         let vehicles = self.behind.len().max(1);
         let bound = LOG_FIXES.max(LOG_FIXES_PER_VEHICLE * vehicles);
@@ -177,6 +188,8 @@ impl Behind {
 #[cfg(test)]
 mod tests {
     use uuid::Uuid;
+    use waypost_actors::model::{Attributes, Fix, Place, Timestamp};
+    use waypost_actors::tracking::Freshness;
 
     use super::*;
 
@@ -271,5 +284,17 @@ mod tests {
         let plan = unsaved.plan(left(0..2, true), 2);
         unsaved.committed(plan, 6);
         assert_eq!(unsaved.log_from(), Some(3), "they are behind since then");
+    }
+
+    #[test]
+    fn what_a_fix_carries_counts_by_its_bytes() {
+        let fix = Fix::new(Timestamp::MIN, Timestamp::MIN, Place::new(0.0, 0.0));
+        let row = |bytes: usize| {
+            let text = format!("{{\"a\":\"{}\"}}", "x".repeat(bytes));
+            let attributes = (bytes > 0).then(|| Attributes::from_json(&text).unwrap());
+            PositionRow { fix, quarantine: None, attributes, freshness: Freshness::Fresh }
+        };
+        let counted = |rows: &[PositionRow]| log_fixes(rows.iter());
+        assert_eq!((counted(&[row(0)]), counted(&[row(300)]), counted(&[row(4_000), row(0)])), (1, 1, 9));
     }
 }
