@@ -218,7 +218,7 @@ impl Relay {
             tracing::warn!(%error, "the server that has the organization cannot be reached");
         }
         Problem::new(Code::Unavailable)
-            .detail("the server that has this organization is being replaced")
+            .detail("the server that has this organization cannot be reached now")
             .retry_after(RETRY_SECONDS)
     }
 

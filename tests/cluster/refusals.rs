@@ -28,7 +28,7 @@ async fn without_an_owner_the_client_is_asked_to_come_again() {
                 "x-content-type-options: nosniff",
                 "\"code\":\"unavailable\"",
                 "\"requestId\":\"mine\"",
-                "is being replaced",
+                "cannot be reached now",
             ] {
                 assert!(said.contains(part), "{part}: {said}");
             }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod absent_owners;
 mod ahead;
 mod all_organizations;
 mod answers;
