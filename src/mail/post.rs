@@ -143,13 +143,14 @@ impl Post {
         let attempts = waiting.attempts + 1;
         match sent {
             Ok(()) => outbox::forget(self.db.write(), waiting.id).await,
-            Err(NotSent { reason, is_transient }) if is_transient && attempts < MOST_ATTEMPTS => {
-                tracing::warn!(mail = %waiting.id, attempts, %reason, "mail not sent; it will be tried again");
+            Err(failed) if failed.is_transient && attempts < MOST_ATTEMPTS => {
+                let reason = failed.for_log();
+                tracing::warn!(mail = %waiting.id, attempts, reason, "mail not sent; it will be tried again");
                 Ok(())
             }
-            Err(NotSent { reason, .. }) => {
-                tracing::error!(mail = %waiting.id, attempts, %reason, "mail given up");
-                outbox::give_up(self.db.write(), waiting.id, &reason.to_string(), self.clock.now().into())
+            Err(failed) => {
+                tracing::error!(mail = %waiting.id, attempts, reason = failed.for_log(), "mail given up");
+                outbox::give_up(self.db.write(), waiting.id, &failed.to_string(), self.clock.now().into())
                     .await
             }
         }

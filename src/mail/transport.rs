@@ -1,5 +1,6 @@
 //! Mail transports: an SMTP server, a folder of `.eml` files, or a mailbox in memory for tests.
 
+use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +27,7 @@ pub enum Transport {
 }
 
 /// The cause of a failure, for the log.
-pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Why a letter was not sent.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +37,29 @@ pub(super) struct NotSent {
     pub(super) reason: BoxError,
     /// Whether another attempt may succeed.
     pub(super) is_transient: bool,
+}
+
+impl NotSent {
+    /// Why, for the log: without the mail server's words, which mostly quote the recipient's address.
+    pub(super) fn for_log(&self) -> String {
+        match self.reason.downcast_ref::<smtp::Error>().and_then(smtp::Error::status) {
+            Some(code) => format!("the mail server answered {code}"),
+            None => self.reason.to_string(),
+        }
+    }
+}
+
+/// Whether a refusal is about the recipient, and so for good. Servers refuse for good, in the words of SMTP, much that is not: a
+/// password that was changed, a sender that sent too much today.
+fn is_about_recipient(error: &smtp::Error) -> bool {
+    let Some(code) = error.status().filter(|_| error.is_permanent()) else { return false };
+    // RFC 3463: 5.1 is about addresses. Not all servers say such a code.
+    let said = error.source().map(ToString::to_string).unwrap_or_default();
+    let enhanced = said.split_whitespace().next().filter(|word| word.starts_with("5."));
+    match enhanced {
+        Some(enhanced) => enhanced.starts_with("5.1."),
+        None => ["550", "551", "553"].contains(&code.to_string().as_str()),
+    }
 }
 
 /// A letter in a [`Mailbox`].
@@ -98,7 +122,7 @@ impl Transport {
                 .send(message)
                 .await
                 .map(drop)
-                .map_err(|error| NotSent { is_transient: !error.is_permanent(), reason: error.into() }),
+                .map_err(|error| NotSent { is_transient: !is_about_recipient(&error), reason: error.into() }),
             Self::Folder(folder) => {
                 let (file, part) = (folder.join(format!("{id}.eml")), folder.join(format!("{id}.part")));
                 let written = async {

@@ -30,6 +30,8 @@ const LOOKS_BETWEEN: u32 = 30;
 const SILENT_FOR: Duration = Duration::from_secs(75);
 /// Events that wait for the connection.
 const MOST_WAITING: usize = 100;
+/// Bytes of their bodies, beyond which no other is read: that of a geofence may have megabytes.
+const MOST_WAITING_BYTES: usize = 1 << 20;
 /// Bytes of the longest event that is published.
 const LONGEST_BYTES: usize = 8 * 1024 * 1024 - 64 * 1024;
 
@@ -61,6 +63,16 @@ struct Waiting {
     positions: Positions,
     show: Option<ShowPosition>,
     discovery: Option<Discovery>,
+}
+
+impl Waiting {
+    fn has_room(&self) -> bool {
+        let bytes = |(_, publication): &(i64, Publication)| match publication {
+            Publication::Event(message) => message.body.len(),
+            Publication::Deleted(_) => 0,
+        };
+        self.events.len() < MOST_WAITING && self.events.iter().map(bytes).sum::<usize>() < MOST_WAITING_BYTES
+    }
 }
 
 impl<'a> Session<'a> {
@@ -178,7 +190,7 @@ impl<'a> Session<'a> {
     /// Reads what follows in the log, as far as there is room.
     async fn fill(&self, waiting: &mut Waiting) -> Result<(), String> {
         let of = self.target;
-        while waiting.events.len() < MOST_WAITING {
+        'reading: while waiting.has_room() {
             let from = waiting.read_to;
             let known = waiting.recent.after(of.organization(), from, MOST_WAITING);
             let (entries, next) = match known {
@@ -188,6 +200,9 @@ impl<'a> Session<'a> {
                 }
             };
             for entry in entries {
+                if !waiting.has_room() {
+                    break 'reading;
+                }
                 let sequence = entry.sequence();
                 let message = waiting.writer.write(&entry, &of.ports.show_change).await?;
                 let message = message.filter(|message| is_short_enough(message, sequence));
@@ -259,10 +274,11 @@ impl<'a> Session<'a> {
             }
             Publication::Deleted(topic) => (topic.clone(), true, String::new()),
         };
+        let bytes = body.len();
         let is_taken = self.client.try_publish(topic, QoS::AtLeastOnce, retain, body).is_ok();
         if is_taken {
             waiting.events.pop_front();
-            self.window.borrow_mut().push(next);
+            self.window.borrow_mut().push(next, bytes);
         }
         is_taken
     }

@@ -2,9 +2,13 @@
 
 use std::collections::VecDeque;
 
+/// Bytes that may be under way, beyond which no other event is.
+const MOST_BYTES: usize = 1 << 20;
+
 struct UnderWay {
     /// With it, everything before this number is done.
     next: i64,
+    bytes: usize,
     /// The number of its packet, once it has one.
     packet: Option<u16>,
     is_acknowledged: bool,
@@ -25,12 +29,13 @@ impl Window {
     }
 
     pub(super) fn has_room(&self) -> bool {
-        self.events.len() < self.most
+        let bytes: usize = self.events.iter().map(|event| event.bytes).sum();
+        self.events.len() < self.most && bytes < MOST_BYTES
     }
 
-    /// Adds what was handed to the client last. With it and what came before, everything before a number is done.
-    pub(super) fn push(&mut self, next: i64) {
-        self.events.push_back(UnderWay { next, packet: None, is_acknowledged: false });
+    /// Adds what was handed to the client last, of so many bytes. With it and what came before, everything before a number is done.
+    pub(super) fn push(&mut self, next: i64, bytes: usize) {
+        self.events.push_back(UnderWay { next, bytes, packet: None, is_acknowledged: false });
     }
 
     /// Notes the number of the packet of the first that has none: the client sends in order.
@@ -74,7 +79,7 @@ mod tests {
         window.passed(7);
         for next in [8, 10, 13] {
             assert!(window.has_room());
-            window.push(next);
+            window.push(next, 1);
         }
         assert!(!window.has_room());
         window.passed(20);
@@ -88,5 +93,7 @@ mod tests {
         window.acknowledged(3);
         window.passed(20);
         assert_eq!(window.reached(), 20);
+        window.push(21, MOST_BYTES);
+        assert!(!window.has_room(), "it is large");
     }
 }

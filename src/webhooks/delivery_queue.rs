@@ -18,6 +18,8 @@ use crate::store::webhook_delivery::{Progress, Stopped};
 const MOST_UNDER_WAY: usize = 8;
 /// Events that may wait in a queue.
 pub(super) const MOST_WAITING: usize = 100;
+/// Bytes of their bodies, beyond which no other is read: that of a geofence may have megabytes.
+const MOST_WAITING_BYTES: usize = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -66,7 +68,8 @@ impl DeliveryQueue {
 
     /// How many more events may wait.
     pub(super) fn room(&self) -> usize {
-        MOST_WAITING.saturating_sub(self.items.len())
+        let bytes: usize = self.items.iter().map(|item| item.message.body.len()).sum();
+        if bytes >= MOST_WAITING_BYTES { 0 } else { MOST_WAITING.saturating_sub(self.items.len()) }
     }
 
     /// Adds an event of the log.
@@ -226,6 +229,19 @@ mod tests {
         assert_eq!(sent(&mut queue, at(0)), [11]);
         queue.done(2, Ended::Delivered, at(0), 0.0);
         assert_eq!(queue.progress().next_sequence, 6);
+    }
+
+    #[test]
+    fn as_much_waits_as_there_is_memory_for() {
+        let mut queue = queue();
+        for sequence in 1..=3 {
+            assert!(queue.room() > 0);
+            let body = "x".repeat(MOST_WAITING_BYTES / 2 - 1);
+            queue.push(sequence, Message { body, ..of(sequence as u128) });
+        }
+        assert_eq!((queue.room(), sent(&mut queue, at(0)).len()), (0, 3));
+        queue.done(1, Ended::Delivered, at(0), 0.0);
+        assert_eq!(queue.room(), MOST_WAITING - 2);
     }
 
     #[test]

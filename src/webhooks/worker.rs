@@ -143,7 +143,7 @@ impl Worker {
 
     /// Reads what follows in the log, as far as there is room.
     async fn fill(&mut self) -> Result<(), String> {
-        loop {
+        'reading: loop {
             let (from, room) = (self.queue.read_to(), self.queue.room());
             if room == 0 {
                 break;
@@ -156,6 +156,9 @@ impl Worker {
                 Known::InLog(until) => self.shared.read(self.audience(), from, until, room).await?,
             };
             for entry in entries {
+                if self.queue.room() == 0 {
+                    break 'reading;
+                }
                 let sequence = entry.sequence();
                 match self.writer.write(&entry, &self.shared.ports.show_change).await? {
                     Some(message) => self.queue.push(sequence, message),

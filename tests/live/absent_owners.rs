@@ -12,7 +12,7 @@ use waypost::store::claims::{Claims, Joined};
 use waypost::store::shard::Shard;
 use waypost_actors::model::OrganizationId;
 use waypost_client::Api;
-use waypost_test_support::{Engine, Program, TestStore, eventually, run};
+use waypost_test_support::{Engine, TestStore, eventually, run};
 
 use crate::nodes::nodes;
 use crate::server::{DEADLINE, organization_body, text};

@@ -19,6 +19,8 @@ use crate::ingest::decode::{BadItem, Item};
 const LONGEST: usize = 65_535;
 /// Devices send it now and then to keep the connection open.
 const KEEP_ALIVE: u8 = 0xff;
+/// Where a frame says how many records it has: behind its preamble, its length and its codec.
+const RECORDS_AT: usize = 9;
 /// Bytes of the length before the IMEI.
 const PREFIX: usize = 2;
 
@@ -53,6 +55,13 @@ impl Dialect for Teltonika {
                 len,
                 reason: FrameError::UnsupportedCodec(_) | FrameError::Gprs(_),
             }) => Step::Skip(len),
+            // Nothing was damaged on the way: sent again, it would be the same, and what the device has recorded since would wait
+            // behind it.
+            Err(DecodeFrameError::InvalidFrame { len, reason: FrameError::Avl(error) }) => {
+                let unread = BadItem::new(format!("the records cannot be read: {error}"));
+                let answer = encode_avl_ack(u32::from(bytes[RECORDS_AT])).to_vec();
+                Step::Message(len, Message { items: vec![Err(unread)], answer, ..Message::default() })
+            }
             Err(DecodeFrameError::InvalidFrame { len, .. }) => {
                 let answer = encode_avl_nack().to_vec();
                 Step::Message(len, Message { answer, is_damaged: true, ..Message::default() })

@@ -156,6 +156,25 @@ fn recorded_messages_say_what_they_say() {
 }
 
 #[test]
+fn records_that_arrived_whole_and_cannot_be_read_are_refused_for_good() {
+    let mut one = fixtures(DeviceProtocol::Teltonika).remove(0);
+    let answer = one.expected.last().unwrap();
+    one.bytes[18] = 9; // a priority that there is not
+    let end = one.bytes.len() - 4;
+    let sum = crc_16(&one.bytes[8..end]);
+    one.bytes[end + 2..].copy_from_slice(&sum.to_be_bytes());
+    let (messages, is_whole) = drain(&mut inbox(DeviceProtocol::Teltonika), &one.bytes);
+    assert_eq!((messages.len(), is_whole), (1, true));
+    assert_eq!(lines(DeviceProtocol::Teltonika, &messages[0]), ["bad", answer]);
+}
+
+/// CRC-16/ARC by the book.
+fn crc_16(bytes: &[u8]) -> u16 {
+    let bit = |sum: u16| if sum & 1 == 1 { (sum >> 1) ^ 0xa001 } else { sum >> 1 };
+    bytes.iter().fold(0, |sum, byte| (0..8).fold(sum ^ u16::from(*byte), |sum, _| bit(sum)))
+}
+
+#[test]
 fn recorded_datagrams_say_what_they_say() {
     for one in fixture!("teltonika/datagrams.txt", hex) {
         let read = datagram(&one.bytes).unwrap();
