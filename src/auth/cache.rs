@@ -31,13 +31,14 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
 
     /// What is known, if nothing about it has changed.
     pub(super) fn known(&self, key: &K) -> Option<V> {
-        let mut all = self.lock();
+        let all = self.lock();
         let known = all.get(key)?;
-        if known.changes.count() == known.as_of {
-            return Some(known.value.clone());
-        }
-        all.remove(key);
-        None
+        (known.changes.count() == known.as_of).then(|| known.value.clone())
+    }
+
+    /// Whether something was found the last time, even if it has changed since.
+    pub(super) fn was_found(&self, key: &K) -> bool {
+        self.lock().contains_key(key)
     }
 
     /// A value from memory, or looked up and kept. What is found nowhere, or belongs to no organization, is not kept: a
@@ -53,7 +54,10 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
             return Ok(Some(known));
         }
         let looked_up_at = sessions.revocations();
-        let Some(value) = look_up.await? else { return Ok(None) };
+        let Some(value) = look_up.await? else {
+            self.lock().remove(&key);
+            return Ok(None);
+        };
         if let Some(organization) = organization(&value) {
             let changes = sessions.tracker_changes(organization);
             let as_of = changes.count();
@@ -100,6 +104,7 @@ mod tests {
         let before = changes.count();
         sessions.trackers_changed(FLEET);
         assert_eq!((cache.known(&"a"), cache.known(&"b")), (None, Some(2)));
+        assert!(cache.was_found(&"a") && !cache.was_found(&"c"), "that there was one is known still");
         cache.keep([("a", 1)], &changes, before);
         assert_eq!(cache.known(&"a"), None, "a late answer is no news");
     }
@@ -123,6 +128,10 @@ mod tests {
         let from_memory = cache.look_up(&sessions, "a", |_| None, async { Err("looked up again") }).await;
         assert_eq!(from_memory, Ok(Some(1)));
         assert_eq!(cache.look_up(&sessions, "b", |_| None, found(false)).await, Ok(Some(1)));
+        sessions.trackers_changed(FLEET);
+        let gone = async { Ok::<Option<i32>, ()>(None) };
+        assert_eq!(cache.look_up(&sessions, "a", |_| None, gone).await, Ok(None));
+        assert!(!cache.was_found(&"a"));
         assert_eq!(cache.known(&"b"), None, "without an organization nothing would tell of a change");
     }
 

@@ -130,6 +130,12 @@ impl Auth {
         self.by_name.known(&(organization, unique_id.to_owned()))
     }
 
+    /// Whether [`Auth::device`] found the tracker the last time it was asked.
+    #[must_use]
+    pub fn was_device(&self, organization: OrganizationId, unique_id: &str) -> bool {
+        self.by_name.was_found(&(organization, unique_id.to_owned()))
+    }
+
     /// The caller of a request that reports positions, by an access token or a key; a key is found in memory if it
     /// reported before.
     pub async fn reporter(&self, token: &str) -> Result<Caller, AuthError> {

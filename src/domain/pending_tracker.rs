@@ -1,9 +1,9 @@
 //! Devices that reported for an organization and are no trackers of it yet.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
-use waypost_actors::model::{Fix, OrganizationId, Timestamp};
+use waypost_actors::model::{Attributes, Fix, OrganizationId, Timestamp};
 
 /// Most of one organization; beyond that, the one that was silent longest goes.
 pub const MOST_PENDING: i64 = 200;
@@ -55,16 +55,37 @@ pub struct KeptFix {
     pub id: Uuid,
     /// When it was recorded.
     pub recorded_at: Timestamp,
-    /// The fix as JSON.
+    /// The fix as JSON, with what it carries.
     pub json: Vec<u8>,
 }
 
+#[derive(Serialize, Deserialize)]
+struct FixJson {
+    #[serde(flatten)]
+    fix: Fix,
+    /// [`Attributes::as_json`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attributes: Option<String>,
+}
+
 impl KeptFix {
-    /// A fix to keep, if it is small enough.
+    /// A fix to keep, if it is small enough, with what it carries, if that fits in as well.
     #[must_use]
-    pub fn of(id: Uuid, fix: &Fix) -> Option<Self> {
-        let json = serde_json::to_vec(fix).ok().filter(|json| json.len() <= MOST_FIX_BYTES)?;
+    pub fn of(id: Uuid, fix: Fix, attributes: Option<&Attributes>) -> Option<Self> {
+        let fits = |attributes: Option<&Attributes>| {
+            let attributes = attributes.map(|attributes| attributes.as_json().to_owned());
+            let json = serde_json::to_vec(&FixJson { fix, attributes }).ok()?;
+            (json.len() <= MOST_FIX_BYTES).then_some(json)
+        };
+        let json = fits(attributes).or_else(|| fits(None))?;
         Some(Self { id, recorded_at: fix.recorded_at, json })
+    }
+
+    /// The fix and what it carries, from [`Self::json`].
+    #[must_use]
+    pub fn read(json: &[u8]) -> Option<(Fix, Option<Attributes>)> {
+        let FixJson { fix, attributes } = serde_json::from_slice(json).ok()?;
+        Some((fix, attributes.and_then(|text| Attributes::from_json(&text).ok())))
     }
 }
 
@@ -99,7 +120,14 @@ mod tests {
     fn a_kept_fix_is_read_as_it_was() {
         let at = Timestamp::from_micros(1_777_636_800_000_000);
         let fix = Fix::new(at, at, Place { latitude: 48.1, longitude: 11.5 });
-        let kept = KeptFix::of(Uuid::nil(), &fix).unwrap();
-        assert_eq!((serde_json::from_slice::<Fix>(&kept.json).unwrap(), kept.recorded_at), (fix, at));
+        let card = Attributes::from_json("{\"driverCard\":\"C1\"}").unwrap();
+        let large =
+            Attributes::from_json(&format!("{{\"note\":\"{}\"}}", "x".repeat(MOST_FIX_BYTES))).unwrap();
+        for (carried, read) in [(None, None), (Some(&card), Some(card.clone())), (Some(&large), None)] {
+            let kept = KeptFix::of(Uuid::nil(), fix, carried).unwrap();
+            assert_eq!((KeptFix::read(&kept.json), kept.recorded_at), (Some((fix, read)), at));
+        }
+        // As servers before this one kept it.
+        assert_eq!(KeptFix::read(&serde_json::to_vec(&fix).unwrap()), Some((fix, None)));
     }
 }

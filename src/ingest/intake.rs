@@ -252,7 +252,8 @@ impl Intake {
         let mut is_shown = false;
         loop {
             match self.store_once(contacts, items.clone()).await {
-                Err(LiveError::Unavailable) => {
+                // A vehicle that was deleted meanwhile has its fixes refused the next time.
+                Err(LiveError::Unavailable | LiveError::UnknownVehicle) => {
                     if !std::mem::replace(&mut is_shown, true) {
                         self.show_provisional(items.clone()).await;
                     }

@@ -23,7 +23,7 @@ pub(super) fn keep<'i>(
     let kept = |item: &Item<'_>| {
         let recorded_at = *item.recorded_at.as_ref().ok()?;
         let fix = tracking::accept(&item.reported, recorded_at, now, None).ok()?;
-        KeptFix::of(clock::new_id(), &fix)
+        KeptFix::of(clock::new_id(), fix, item.attributes.as_ref())
     };
     log.pending(organization, name, input, now, items.filter_map(kept));
 }

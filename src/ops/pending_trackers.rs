@@ -76,11 +76,16 @@ async fn take(context: &Context, device: &Accepted) -> Result<(), NotTaken> {
     let organization = OrganizationId(device.organization_id);
     let Some(tracker) = context.auth.device(organization, &device.unique_id).await? else { return Ok(()) };
     let fixes = pending_tracker::fixes(context.db.read(), device).await?;
-    let installed = fixes.into_iter().filter_map(|fix| Some((tracker.vehicle_at(fix.recorded_at)?, fix)));
-    let report: Vec<_> = installed.collect();
+    let (mut report, mut carried) = (Vec::new(), AttributesByFix::default());
+    for (fix, attributes) in fixes {
+        let Some(vehicle) = tracker.vehicle_at(fix.recorded_at) else { continue };
+        if let Some(attributes) = attributes {
+            carried.add(vehicle, &fix, attributes);
+        }
+        report.push((vehicle, fix));
+    }
     if !report.is_empty() {
-        let outcome =
-            context.live.reporter().report_all(report, AttributesByFix::default()).await?.outcome().await?;
+        let outcome = context.live.reporter().report_all(report, carried).await?.outcome().await?;
         // A vehicle made just now may not be known to the live core yet.
         let settled_at = Timestamp::from(device.updated_at).plus_seconds(SETTLED_SECONDS);
         if !outcome.out_of_use.is_empty() && context.clock.now() < settled_at {

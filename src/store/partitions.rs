@@ -113,7 +113,9 @@ async fn drop_partition(pool: &PgPool, table: &str, name: &str, end: &str) -> Re
     sqlx::query(AssertSqlSafe(format!("lock table {name} in exclusive mode"))).execute(&mut *tx).await?;
     let kept = format!(
         "select exists (select from {name} p where not exists (select from vehicle_state s \
-         where s.vehicle_id = p.vehicle_id and s.kept_from >= p.{end}))"
+         where s.vehicle_id = p.vehicle_id and s.kept_from >= p.{end}) \
+         and not exists (select from vehicle v join organization o on o.id = v.organization_id \
+         where v.id = p.vehicle_id and o.status = 'deleted'))"
     );
     if sqlx::query_scalar(AssertSqlSafe(kept)).fetch_one(&mut *tx).await? {
         return Ok(false);

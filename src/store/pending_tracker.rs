@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use uuid::Uuid;
-use waypost_actors::model::{Fix, OrganizationId, Timestamp};
+use waypost_actors::model::{Attributes, Fix, OrganizationId, Timestamp};
 
 use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt, Tx};
@@ -11,7 +11,7 @@ use super::time::Time;
 use crate::auth::scope::OrgScope;
 use crate::clock;
 use crate::domain::paging::{Page, PageRequest, Sort};
-use crate::domain::pending_tracker::{MOST_FIXES, MOST_PENDING, PendingTracker};
+use crate::domain::pending_tracker::{KeptFix, MOST_FIXES, MOST_PENDING, PendingTracker};
 use crate::report_log::Sighting;
 
 /// Devices that are trackers by now and are dealt with at a time.
@@ -108,9 +108,9 @@ pub async fn save(tx: &mut Tx, seen: &HashMap<(OrganizationId, String), Sighting
 }
 
 async fn save_one(tx: &mut Tx, organization: OrganizationId, unique_id: &str, seen: &Sighting) -> Result<()> {
-    // A port of devices may be set for an organization that is gone.
+    // A port of devices may be set for an organization that is gone: what is heard there is nobody's.
     let upsert = "insert into pending_tracker (id, organization_id, unique_id, input, first_seen_at, last_seen_at) \
-        select $1, o.id, $3, $4, $5, $6 from organization o where o.id = $2 on conflict (organization_id, unique_id) \
+        select $1, o.id, $3, $4, $5, $6 from organization o where o.id = $2 and o.status <> 'deleted' on conflict (organization_id, unique_id) \
         do update set last_seen_at = excluded.last_seen_at, input = excluded.input returning id, dismissed_at";
     let saved: Option<(Uuid, Option<Time>)> = tx
         .on()
@@ -161,10 +161,10 @@ pub async fn accepted(db: &Db) -> Result<Vec<Accepted>> {
 }
 
 /// The kept fixes of a device, as they came. One that this version cannot read is left out.
-pub async fn fixes(on: On<'_>, pending: &Accepted) -> Result<Vec<Fix>> {
+pub async fn fixes(on: On<'_>, pending: &Accepted) -> Result<Vec<(Fix, Option<Attributes>)>> {
     let select = "select fix from pending_fix where pending_id = $1 order by id";
     let rows: Vec<(Vec<u8>,)> = on.sql(select).bind(pending.id).all().await?;
-    Ok(rows.iter().filter_map(|(json,)| serde_json::from_slice(json).ok()).collect())
+    Ok(rows.iter().filter_map(|(json,)| KeptFix::read(json)).collect())
 }
 
 /// Forgets a device, whose fixes are stored.

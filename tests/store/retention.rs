@@ -20,6 +20,7 @@ for_each_engine!(
     what_awaits_a_correction_or_an_edit_waits,
     a_correction_of_before_begins_at_what_is_kept,
     weeks_that_nobody_keeps_are_dropped,
+    weeks_with_nothing_but_what_the_deleted_had_are_dropped,
     a_chunk_that_straddles_the_horizon_is_cut_once_a_day,
     a_chunk_is_cut_though_more_is_kept_of_its_vehicle,
     single_fixes_go_too,
@@ -147,6 +148,25 @@ async fn weeks_that_nobody_keeps_are_dropped(store: TestStore) {
         // Those that end by the 21st.
         Engine::Postgres => assert_eq!((dropped, stored(&store).await), (2, 12)),
         Engine::Sqlite => assert_eq!((dropped, stored(&store).await), (0, 30)),
+    }
+}
+
+async fn weeks_with_nothing_but_what_the_deleted_had_are_dropped(store: TestStore) {
+    let track = stand(&store).await;
+    make_partitions(&store.db, at(0)).await.expect("made");
+    commit(&track, vec![write((0..30).map(|n| row(fix(n * DAY), Freshness::Fresh)).collect())]).await;
+    track.save_states().await.expect("saved");
+    let drop_weeks =
+        async || drop_partitions(&store.db, "position_chunk", at(20 * DAY)).await.expect("dropped");
+    assert_eq!(
+        drop_weeks().await,
+        u64::from(store.engine() == Engine::Postgres),
+        "only the one before all fixes"
+    );
+    store.db.write().sql("update organization set status = 'deleted'").run().await.expect("deleted");
+    match store.engine() {
+        Engine::Postgres => assert_eq!((drop_weeks().await, stored(&store).await), (3, 12)),
+        Engine::Sqlite => assert_eq!((drop_weeks().await, stored(&store).await), (0, 30)),
     }
 }
 

@@ -67,11 +67,14 @@ pub async fn take_datagram(context: ListenerContext, datagram: Datagram) -> Opti
     Some(datagram.answer().to_vec())
 }
 
-/// Who sends it. One that is not in memory is not looked up while too many are.
+/// Who sends it. One that was never found is not looked up while too many are: names can be made up.
 async fn find(context: &ListenerContext, datagram: &Datagram) -> Option<Arc<TrackerCredential>> {
     let (organization, name) = (context.listener.organization, datagram.device.as_str());
     if let Some(known) = context.auth.known_device(organization, name) {
         return Some(known);
+    }
+    if context.auth.was_device(organization, name) {
+        return context.auth.device(organization, name).await.ok()?;
     }
     let turn = context.look_ups.begin()?;
     let found = context.auth.device(organization, name).await.ok()?;

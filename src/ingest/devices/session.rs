@@ -43,6 +43,8 @@ struct Session {
     intake: Intake,
     device: String,
     damaged: u32,
+    /// When what was read of a message began to wait for the rest of it.
+    begun_at: Option<Instant>,
 }
 
 /// What another node is told of a device that may report, before anything that the device is told.
@@ -91,7 +93,7 @@ async fn serve_from<S, Seat>(
     let device = tracker.unique_id.clone();
     let intake = Intake::new(context.live.clone(), Reports::Own(tracker), context.report_log.clone());
     let intake = intake.item_by_item().for_long().by(context.listener.protocol.as_str());
-    let mut session = Session { stream, context, inbox, intake, device, damaged: 0 };
+    let mut session = Session { stream, context, inbox, intake, device, damaged: 0, begun_at: None };
     let _over = session.run(&mut open, messages).await;
     drop(seat);
 }
@@ -125,6 +127,7 @@ impl Session {
                 return Err(Over);
             }
             items += message.items.len();
+            self.begun_at = None;
             messages.push(message);
         }
         Ok(())
@@ -132,8 +135,13 @@ impl Session {
 
     /// Waits until there is something to read, and reads it.
     async fn listen(&mut self, open: &mut TrackerSession) -> Result<(), Over> {
-        let patience = if self.inbox.is_begun() { COMPLETE_WITHIN } else { SILENT_FOR };
-        let deadline = Instant::now() + patience;
+        let now = Instant::now();
+        let deadline = if self.inbox.is_begun() {
+            *self.begun_at.get_or_insert(now) + COMPLETE_WITHIN
+        } else {
+            self.begun_at = None;
+            now + SILENT_FOR
+        };
         loop {
             tokio::select! {
                 news = open.news() => self.heed(news)?,

@@ -232,11 +232,21 @@ async fn whoever_may_not_report_is_told_the_same_and_not_at_once(store: TestStor
     for stranger in ["999999999999999", NAMES[3]] {
         socket.send_to(&datagram(stranger, &[yard.start()]), yard.address(0)).await.unwrap();
     }
-    socket.send_to(&datagram(NAMES[0], &[yard.start()]), yard.address(0)).await.unwrap();
+    let known = datagram(NAMES[0], &[yard.start()]);
+    socket.send_to(&known, yard.address(0)).await.unwrap();
     let mut answer = [0; 16];
     timeout(DEADLINE, socket.recv_from(&mut answer)).await.unwrap().unwrap();
     let more = timeout(Duration::from_millis(300), socket.recv_from(&mut answer)).await;
     assert!(more.is_err(), "only who may report is answered");
+    // However many names are made up, one that was found before is, also when trackers have changed since.
+    let spare = json!({ "uniqueId": "another" });
+    yard.server.post("/v1/trackers", &yard.admin, spare).await.ok(201);
+    for number in 0..20 {
+        let made_up = format!("8000000000000{number:02}");
+        socket.send_to(&datagram(&made_up, &[yard.start()]), yard.address(0)).await.unwrap();
+    }
+    socket.send_to(&known, yard.address(0)).await.unwrap();
+    timeout(DEADLINE, socket.recv_from(&mut answer)).await.expect("it is looked up").unwrap();
     let pending = yard.server.get("/v1/pending-trackers", &yard.admin).await.ok(200)["data"].clone();
     let fixes = |name: &str| {
         let mut named = pending.as_array().unwrap().iter().filter(|one| one["uniqueId"] == name);
