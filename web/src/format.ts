@@ -88,17 +88,21 @@ export const localTime = (instant: Instant): string => clockAt(instant);
 /** A day as `<input type="date">` has it. */
 export const dayOf = (instant: Instant): string => clockAt(instant).slice(0, 10);
 
-/** The instant at which clocks show this, `2026-11-20T14:03`; of an hour that is left out, that much later. */
+const DAY_MS = 86_400_000;
+
+/** The instant at which clocks show this, `2026-11-20T14:03`: the first of two; of an hour that is left out, that much later. */
 export function instantOf(shown: string): number {
   const wanted = Date.parse(`${shown}Z`);
   const offset = (at: number) => Date.parse(`${clockAt(at)}Z`) - at;
-  const first = wanted - offset(wanted);
-  return wanted - offset(first);
+  // what is in force a day before and a day after, between which clocks are changed at most once
+  const offsets = [offset(wanted - DAY_MS), offset(wanted + DAY_MS)];
+  const [early, late] = [wanted - Math.max(...offsets), wanted - Math.min(...offsets)];
+  return early + offset(early) === wanted ? early : late;
 }
 
 /** The first instant of a day, and of the day `later` days after it. */
 export const startOfDay = (named: string, later = 0): number =>
-  instantOf(`${new Date(Date.parse(`${named}T00:00Z`) + later * 86_400_000).toISOString().slice(0, 10)}T00:00`);
+  instantOf(`${new Date(Date.parse(`${named}T00:00Z`) + later * DAY_MS).toISOString().slice(0, 10)}T00:00`);
 
 /** A span in its largest unit: 12 s, 3 min, 5 h, 2 d. */
 export function span(milliseconds: number): string {
