@@ -175,9 +175,10 @@ impl fmt::Display for Request<'_> {
     }
 }
 
-/// How long a server that is too busy asks the client to wait.
+/// How long a server that is too busy, or asked too often, asks the client to wait.
 fn pause_of_busy(answer: &Answer) -> Option<Duration> {
-    if answer.status != 503 || answer.json()["code"] != "busy" {
+    let is_busy = answer.status == 503 && answer.json()["code"] == "busy";
+    if !is_busy && answer.status != 429 {
         return None;
     }
     let seconds = answer.header("retry-after")?.parse().ok()?;

@@ -165,14 +165,15 @@ impl TrackerIn {
         self
     }
 
-    /// Moves it now. The first installation has an open start.
+    /// Moves it now. The first installation has an open start; those that were still to begin do not come to be.
     pub fn move_to(&mut self, vehicle: Option<VehicleId>, now: Timestamp) {
         if self.vehicle_id() == vehicle {
             return;
         }
+        self.installations.retain(|stay| stay.from.is_none_or(|from| from < now));
         let from = (!self.installations.is_empty()).then_some(now);
         if let Some(last) = self.installations.last_mut() {
-            last.to = last.to.or(Some(now));
+            last.to = Some(last.to.map_or(now, |to| to.min(now)));
         }
         self.installations.extend(vehicle.map(|vehicle_id| Installation { vehicle_id, from, to: None }));
     }
@@ -240,6 +241,19 @@ mod tests {
 
     fn vehicle(n: u128) -> VehicleId {
         VehicleId(uuid::Uuid::from_u128(n))
+    }
+
+    #[test]
+    fn a_move_ends_what_was_planned() {
+        let later = |seconds| Some(NOW.plus_seconds(seconds));
+        let stay = |n, from, to| Installation { vehicle_id: vehicle(n), from, to };
+        let planned = |installations| TrackerIn { installations, ..TrackerIn::of("x".to_owned()) };
+        let mut attributes = planned(vec![stay(1, None, later(10.0)), stay(2, later(20.0), None)]);
+        attributes.move_to(Some(vehicle(3)), NOW);
+        assert_eq!(attributes.installations, [stay(1, None, Some(NOW)), stay(3, Some(NOW), None)]);
+        let mut attributes = planned(vec![stay(2, later(20.0), None)]);
+        attributes.move_to(None, NOW);
+        assert_eq!(attributes.installations, []);
     }
 
     #[test]

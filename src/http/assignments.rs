@@ -112,8 +112,8 @@ pub async fn list_drivers_of_vehicle(
     Ok(answer::page(&request, page, found.await?, |item| item))
 }
 
-/// Correct when a past assignment began and ended: members left out stay. Records that are written already keep
-/// their driver.
+/// Correct when a past assignment began and ended: members left out stay. Records that are written already are
+/// given the driver that follows.
 #[utoipa::path(put, path = "/v1/drivers/{driverId}/vehicles/{vehicleId}/assignments/{assignmentId}", tag = "drivers",
     request_body = CorrectionIn,
     params(("driverId" = DriverId, Path), ("vehicleId" = VehicleId, Path), ("assignmentId" = Uuid, Path),
@@ -135,7 +135,7 @@ pub async fn correct_assignment(
     Ok(answer::ok(&corrected, &corrected))
 }
 
-/// Remove a past assignment that never was. Records that are written already keep their driver.
+/// Remove a past assignment that never was. Records that are written already are given the driver that follows.
 #[utoipa::path(delete, path = "/v1/drivers/{driverId}/vehicles/{vehicleId}/assignments/{assignmentId}",
     tag = "drivers",
     params(("driverId" = DriverId, Path), ("vehicleId" = VehicleId, Path), ("assignmentId" = Uuid, Path),

@@ -134,7 +134,9 @@ pub async fn list_geofences(
     mut query: Query,
 ) -> Answer {
     let boxes = [query.one("bbox", bbox), query.one("near", near)].into_iter().flatten().collect();
-    let categories = query.many("category", |text| Ok(text.to_owned()));
+    // A list, or one with commas in its name.
+    let mut categories = query.many("category", |text| Ok(text.to_owned()));
+    categories.extend(query.each("category", |text| Ok(text.to_owned())));
     let filter = ops::Filter {
         q: query.q(),
         categories,

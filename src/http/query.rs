@@ -71,9 +71,28 @@ impl Query {
     /// A parameter that may be repeated or hold a list separated by commas.
     pub fn many<T>(&mut self, name: &'static str, read: impl Fn(&str) -> Result<T, String>) -> Vec<T> {
         self.asked.insert(name);
-        let given = self.pairs.iter().filter(|(given, _)| given == name).map(|(_, value)| value);
-        let words: Vec<String> =
-            given.flat_map(|value| value.split(',')).map(|word| word.trim().to_owned()).collect();
+        let words = self.given(name).flat_map(|value| value.split(',')).map(|word| word.trim().to_owned());
+        let words: Vec<String> = words.collect();
+        self.read_all(name, words, read)
+    }
+
+    /// A parameter that may be repeated, each time with one text, in which commas may be.
+    pub fn each<T>(&mut self, name: &'static str, read: impl Fn(&str) -> Result<T, String>) -> Vec<T> {
+        self.asked.insert(name);
+        let words: Vec<String> = self.given(name).map(str::to_owned).collect();
+        self.read_all(name, words, read)
+    }
+
+    fn given(&self, name: &'static str) -> impl Iterator<Item = &str> {
+        self.pairs.iter().filter(move |(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+
+    fn read_all<T>(
+        &mut self,
+        name: &'static str,
+        words: Vec<String>,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Vec<T> {
         let mut values = Vec::with_capacity(words.len());
         for word in words {
             match read(&word) {

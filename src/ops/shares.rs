@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 use waypost_actors::live::VehicleView;
-use waypost_actors::model::VehicleId;
+use waypost_actors::model::{Connection, Motion, VehicleId};
 
 use super::change::Change;
 use super::error::OpError;
@@ -23,7 +23,7 @@ use crate::domain::share::{
 use crate::store::share::Opened;
 pub use crate::store::share::SORT_KEYS;
 use crate::store::sql::Tx;
-use crate::store::{geofence, share, vehicle};
+use crate::store::{geofence, organization, share, vehicle};
 
 /// Prefix of links' tokens, by which leak scanners recognize them.
 const TOKEN_PREFIX: &str = "wpf_";
@@ -53,6 +53,7 @@ pub async fn create_share(
     let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?;
     refuse_foreign(change.tx(), &scope, &new).await?;
     let now = change.now();
+    organization::hold(change.on(), &scope).await?;
     if share::count(change.on(), &scope, now).await? >= MAX_SHARES {
         return Err(OpError::ShareLimit);
     }
@@ -126,7 +127,8 @@ async fn shown(context: &Context, (id, name): (VehicleId, String)) -> Result<Sho
     Ok(ShownVehicle {
         name,
         position: view.fix.map(|fix| fix.place),
-        motion: view.motion,
+        // Of one that is not heard of nobody knows it.
+        motion: if view.connection == Connection::Online { view.motion } else { Motion::Unknown },
         last_heard_at: view.fix.map(|fix| fix.received_at),
     })
 }

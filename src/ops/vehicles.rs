@@ -285,7 +285,7 @@ pub async fn delete_vehicle(
     let now = change.now();
     out_of_service::begin(change.on(), &scope, id, now.into()).await?;
     vehicle::delete(change.on(), &scope, id, now.into()).await?;
-    for tracker in tracker::leave_vehicle(change.on(), &scope, id, now.into()).await? {
+    for tracker in tracker::leave_vehicle(change.tx(), &scope, id, now.into()).await? {
         change.affects(ChangedResource::Tracker, tracker.0);
         let organization = scope.organization_id();
         change.tell_sessions(move |sessions| sessions.end(tracker, organization, End::VehicleDeleted));

@@ -30,7 +30,7 @@ use crate::store::sql::Tx;
 pub use crate::store::webhook::SORT_KEYS;
 use crate::store::webhook::{self, Writer};
 pub use crate::store::webhook_attempt::SORT_KEYS as ATTEMPT_SORT_KEYS;
-use crate::store::{change_log, geofence, vehicle, webhook_attempt};
+use crate::store::{change_log, geofence, organization, vehicle, webhook_attempt};
 use crate::webhooks::{NotDone, SECRET_PREFIX};
 
 /// How long a former secret signs beside the new one. Seconds: a day.
@@ -61,6 +61,7 @@ pub async fn create_webhook(
     may_reach(context, &attributes)?;
     let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?;
     refuse_foreign(change.tx(), &scope, None, &attributes).await?;
+    organization::hold(change.on(), &scope).await?;
     if webhook::count(change.on(), &scope).await? >= MAX_WEBHOOKS {
         return Err(OpError::WebhookLimit);
     }

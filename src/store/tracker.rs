@@ -1,5 +1,7 @@
 //! Trackers and their installations.
 
+use std::collections::BTreeSet;
+
 use uuid::Uuid;
 use waypost_actors::model::{Timestamp, TrackerId, VehicleId};
 
@@ -377,15 +379,21 @@ pub async fn delete_of_organization(tx: &mut Tx, scope: &OrgScope, now: Time) ->
     Ok(())
 }
 
-/// Ends the installations of all trackers in a vehicle; returns the trackers.
+/// Ends the installations of all trackers in a vehicle, and those that were still to begin; returns the trackers.
 pub async fn leave_vehicle(
-    on: On<'_>,
+    tx: &mut Tx,
     _: &OrgScope,
     vehicle: VehicleId,
     now: Time,
 ) -> Result<Vec<TrackerId>> {
-    let leave = "update installation set installed_to = $2 where vehicle_id = $1 and installed_to is null \
-        returning tracker_id";
-    let rows: Vec<(Uuid,)> = on.sql(leave).bind(Uuid::from(vehicle)).bind(now).all().await?;
-    Ok(rows.into_iter().map(|(id,)| id.into()).collect())
+    let planned =
+        "delete from installation where vehicle_id = $1 and installed_from >= $2 returning tracker_id";
+    let leave = "update installation set installed_to = $2 where vehicle_id = $1 \
+        and (installed_to is null or installed_to > $2) returning tracker_id";
+    let mut trackers = BTreeSet::new();
+    for ended in [planned, leave] {
+        let rows: Vec<(Uuid,)> = tx.on().sql(ended).bind(Uuid::from(vehicle)).bind(now).all().await?;
+        trackers.extend(rows);
+    }
+    Ok(trackers.into_iter().map(|(id,)| id.into()).collect())
 }

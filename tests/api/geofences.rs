@@ -249,6 +249,13 @@ fn lists_filter_by_place_and_words() {
         assert_eq!(names("near=39.99,10.5,2000").await, ["East"]);
         assert_eq!(names("enabled=false").await, ["West"]);
         assert_eq!(names("category=depot,other").await, ["Austin"]);
+        make(
+            &app,
+            &org,
+            json!({ "name": "Yard", "shape": square(80.0, 40.0, 1.0), "category": "Depot, north" }),
+        )
+        .await;
+        assert_eq!(names("category=Depot%2C%20north").await, ["Yard"]);
         assert_eq!(names("q=eas").await, ["East"]);
         let bare = app.get("/v1/geofences?geometry=none", &org.viewer).await.ok(200);
         assert_eq!(bare["data"][0].get("shape"), None);

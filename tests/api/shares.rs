@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use waypost::config::Settings;
 use waypost::domain::account::Role;
 use waypost::ops::retention::enforce;
+use waypost_test_support::eventually;
 
+use crate::bare::DEADLINE;
 use crate::harness::{App, Org, circle, on_each_engine, text, with_app};
 
 /// A link of one vehicle that lasts a month.
@@ -102,6 +104,21 @@ fn whoever_has_a_link_sees_its_vehicles_and_nothing_else_until_it_ends() {
         let root = app.sign_in(root).await;
         let listed = app.get(&format!("/v1/shares?organizationId={}", org.id), &root).await.ok(200);
         assert_eq!(listed["data"], json!([]));
+        app
+    });
+}
+
+#[test]
+fn a_vehicle_that_is_not_heard_of_is_not_said_to_move() {
+    with_app(async |app| {
+        let org = app.org("own").await;
+        let (bus, tracker) = vehicle(&app, &org, "Bus 7").await;
+        report(&app, &tracker, 0, 30.25).await;
+        let (_, shown) = share(&app, &org.dispatcher, json!({ "vehicleIds": [bus] })).await;
+        let motion = async || app.get(&shown, "").await.ok(200)["vehicles"][0]["motion"].clone();
+        assert_eq!(motion().await, "moving");
+        app.pass(1_800);
+        eventually(DEADLINE, async || motion().await == "unknown").await;
         app
     });
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{text, with_app};
+use crate::harness::{on_each_engine, text, with_app};
 
 #[test]
 fn a_token_is_shown_once() {
@@ -73,6 +73,44 @@ fn a_tracker_moves_and_its_history_stays() {
         assert_eq!(left["installations"].as_array().unwrap().len(), 2);
         let said = app.put(&path, &org.org_admin, json!({ "vehicleId": second })).await;
         said.problem(422, "validationFailed");
+        app
+    });
+}
+
+#[test]
+fn what_was_planned_for_a_tracker_ends_with_a_move_and_with_its_vehicle() {
+    on_each_engine(async |app| {
+        let org = app.org("fleet").await;
+        let vehicle = async |name: &str| {
+            let made = app.post("/v1/vehicles", &org.org_admin, json!({ "name": name })).await.ok(201);
+            text(&made["id"])
+        };
+        let (first, second, third) =
+            (vehicle("first").await, vehicle("second").await, vehicle("third").await);
+        let (soon, later) = ("2026-05-02T12:00:00.000Z", "2026-05-03T12:00:00.000Z");
+        let planned = async |unique_id: &str, installations: Value| {
+            let body = json!({ "uniqueId": unique_id, "installations": installations });
+            let said = app.post("/v1/trackers", &org.org_admin, body).await;
+            said.ok(201);
+            text(&json!(said.header("location")))
+        };
+        let stays = json!([{ "vehicleId": first, "to": soon }, { "vehicleId": second, "from": later }]);
+        let moved = planned("moved", stays.clone()).await;
+        let left = planned("left", stays).await;
+        let out = planned("out", json!([{ "vehicleId": second, "from": later }])).await;
+        app.put(&moved, &org.org_admin, json!({ "vehicleId": third })).await.ok(200);
+        app.put(&out, &org.org_admin, json!({ "vehicleId": null })).await.ok(200);
+        for gone in [&first, &second] {
+            app.delete(&format!("/v1/vehicles/{gone}"), &org.org_admin).await.ok(204);
+        }
+        // Whatever happened, it can be changed.
+        for (path, now, past) in [(&moved, Some(&third), 1), (&left, None, 1), (&out, None, 0)] {
+            let changed = app.put(path, &org.org_admin, json!({ "model": "x" })).await.ok(200);
+            assert_eq!(changed["vehicleId"], json!(now), "{changed}");
+            let stays = changed["installations"].as_array().unwrap();
+            assert_eq!(stays.len(), past + usize::from(now.is_some()), "{changed}");
+            assert!(stays.iter().take(past).all(|stay| text(&stay["to"]) < soon.to_owned()), "{changed}");
+        }
         app
     });
 }

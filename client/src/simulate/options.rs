@@ -45,7 +45,7 @@ pub struct Options {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Send so many fixes per second in all, on a schedule fixed in advance.
-    #[arg(long, conflicts_with = "speed")]
+    #[arg(long, conflicts_with = "speed", value_parser = amount)]
     pub rate: Option<f64>,
     /// Replay so many times faster than recorded (long silences are cut), or `max`: as fast as acks come.
     #[arg(long, default_value = "max")]
@@ -61,7 +61,7 @@ pub struct Options {
     pub now: bool,
     /// Edit a fence so many times per second meanwhile, and check that each event is explained by the version
     /// it names; needs `--rules exact`.
-    #[arg(long, value_name = "PER_SECOND", requires = "rules")]
+    #[arg(long, value_name = "PER_SECOND", requires = "rules", value_parser = amount)]
     pub edits: Option<f64>,
     /// Meanwhile send so many late fixes of the first vehicle by POST /v1/positions.
     #[arg(long, value_name = "FIXES")]
@@ -91,7 +91,7 @@ pub struct Options {
     #[arg(long)]
     pub watch: bool,
     /// Cut that connection at random, every so many seconds on average, and resume by its cursor.
-    #[arg(long, requires = "watch", value_name = "SECONDS")]
+    #[arg(long, requires = "watch", value_name = "SECONDS", value_parser = amount)]
     pub cut: Option<f64>,
     /// Pause so many times and compare who is inside each fence with the expected events.
     #[arg(long, requires = "expect", num_args = 0..=1, default_missing_value = "5", value_name = "PAUSES")]
@@ -174,6 +174,11 @@ impl Options {
 }
 
 /// A share between 0 and 1.
+fn amount(text: &str) -> Result<f64, String> {
+    let amount = text.parse::<f64>().ok().filter(|amount| (0.001..=1e9).contains(amount));
+    amount.ok_or_else(|| "a number from 0.001 to 1000000000".to_owned())
+}
+
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "a number from 0 to 1".to_owned())
@@ -196,6 +201,9 @@ mod tests {
             "simulate --cut 3 a",
             "simulate a --vehicles 3",
             "simulate a --repeat 1.5",
+            "simulate a --rate 0",
+            "simulate a --rules exact --edits -1",
+            "simulate a --watch --cut 0",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
