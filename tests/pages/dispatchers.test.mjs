@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { launch, open } from "./harness/browser.mjs";
-import { Fleet, PASSWORD, setUp, signIn, visit } from "./harness/index.mjs";
+import { Fleet, PASSWORD, eventually, setUp, signIn, visit } from "./harness/index.mjs";
 
 const stage = setUp();
 const CENTER = { latitude: 59.33, longitude: 18.06 };
@@ -265,5 +265,56 @@ test("the organization, programs, and who changed what", async () => {
     "a vehicle more", () => fleet.admin.post("/v1/vehicles", { name: "Bus 8" }),
     () => settings.getByRole("definition").getByText(/^2( of|$)/).first().waitFor(),
   );
+  await end();
+});
+
+test("what two change of one thing at the same time stays, also within a part of it", async () => {
+  const { fleet, one, end } = await two();
+  const bus = await fleet.admin.post("/v1/vehicles", { name: "Bus 7", fuel: { kind: "diesel", tankCapacityLiters: 100, normLitersPer100Km: 30 } });
+  const saved = (path) => one.waitForResponse((answer) => answer.request().method() === "PUT" && answer.url().includes(path) && answer.ok());
+  await visit(one, `#/live/${bus.id}`);
+  await press(one, "Edit")();
+  for (const group of ["Fuel", "Tracking"]) await one.locator("summary").getByText(group, { exact: true }).click();
+  await one.getByLabel("Should need, l/100 km").fill("28");
+  await one.getByLabel("Too fast from, km/h").fill("80");
+  await one.getByLabel("Plate", { exact: true }).fill("ABC 123");
+  await fleet.admin.put(`/v1/vehicles/${bus.id}`, { plate: { number: "XYZ 9", country: "SE" }, fuel: { tankCapacityLiters: 120 }, tracking: { maxSpeedKmh: 130 } });
+  await has(one, "Tank, litres", "120")();
+  await Promise.all([saved(bus.id), press(one, "Save")()]);
+  const { plate, fuel, tracking } = await fleet.admin.get(`/v1/vehicles/${bus.id}`);
+  assert.deepEqual([fuel.tankCapacityLiters, fuel.normLitersPer100Km, tracking.maxSpeedKmh, tracking.overspeedKmh], [120, 28, 130, 80]);
+  assert.deepEqual(plate, { number: "ABC 123", country: "SE" });
+
+  const driver = await fleet.admin.post("/v1/drivers", { firstName: "Astrid", lastName: "Lind" });
+  await visit(one, `#/drivers/${driver.id}`);
+  await press(one, "Edit")();
+  await one.getByLabel("Licence number").fill("AB 12");
+  await press(one, "Save")();
+  await one.getByText("is required", { exact: true }).waitFor();
+  await one.getByLabel("Country (two letters)").fill("se");
+  await Promise.all([saved(driver.id), press(one, "Save")()]);
+  await press(one, "Edit")();
+  await one.getByLabel("Categories").fill("B, D");
+  await fleet.admin.put(`/v1/drivers/${driver.id}`, { license: { number: "AB 13" } });
+  await has(one, "Licence number", "AB 13")();
+  await Promise.all([saved(driver.id), press(one, "Save")()]);
+  assert.deepEqual((await fleet.admin.get(`/v1/drivers/${driver.id}`)).license, { number: "AB 13", country: "SE", categories: ["B", "D"] });
+
+  await visit(one, "#/organization");
+  await one.getByLabel("Silent after, seconds").fill("77");
+  await fleet.set({ locale: "de-DE", retention: { positionsDays: 90 } });
+  await has(one, "Language tag", "de-DE")();
+  await Promise.all([saved(fleet.organization.id), press(one, "Save")()]);
+  const { settings } = await fleet.admin.get(`/v1/organizations/organization/${fleet.organization.id}`);
+  assert.deepEqual([settings.staleAfterSeconds, settings.locale, settings.retention.positionsDays], [77, "de-DE", 90]);
+
+  const email = `gateway.${fleet.organization.id}@example.org`;
+  const { id: program } = await fleet.admin.post("/v1/system-users", { name: "Gateway", email, password: PASSWORD, scopes: ["vehicles:read"] });
+  await visit(one, `#/programs/${program}`);
+  await one.getByLabel("drivers:read").check();
+  await fleet.admin.put(`/v1/system-users/${program}`, { scopes: ["vehicles:read", "geofences:read"] });
+  await eventually(async () => assert.equal(await one.getByLabel("geofences:read").isChecked(), true));
+  await Promise.all([saved(program), press(one, "Save")()]);
+  assert.deepEqual((await fleet.admin.get(`/v1/system-users/${program}`)).scopes.sort(), ["drivers:read", "geofences:read", "vehicles:read"]);
   await end();
 });

@@ -68,5 +68,17 @@ test("a sensor is described where its vehicle is; half a tank looks like half", 
   const half = await shareAt(page, 0.5);
   await picture(page, "half-a-tank");
   assert.ok(half > 0.44 && half < 0.54, `${half}`);
+
+  // another tank is another from now on: what was recorded before is not judged anew
+  assert.equal((await fleet.admin.get(`/v1/vehicles/${made.id}`)).fuel.effectiveFrom, null, "what a vehicle is made with it always had");
+  const before = Date.now();
+  await page.getByRole("button", { name: "Edit" }).click();
+  await page.getByText("Fuel", { exact: true }).click();
+  await page.getByLabel("Tank, litres").fill("310");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Edit" }).waitFor();
+  const { tankCapacityLiters, effectiveFrom } = (await fleet.admin.get(`/v1/vehicles/${made.id}`)).fuel;
+  assert.equal(tankCapacityLiters, 310);
+  assert.ok(Date.parse(effectiveFrom) >= before - 1000, `in force from ${effectiveFrom}`);
   assert.deepEqual(page.faults, []);
 });

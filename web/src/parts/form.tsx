@@ -23,9 +23,27 @@ function written(value: unknown, [step, ...rest]: readonly string[], leaf: unkno
   return { ...members, [step as string]: rest.length > 0 ? written(members[step as string], rest, leaf) : leaf };
 }
 
-/** The members of one that are other than those of another. */
-function differing(now: Members, from: Members): Members {
-  return Object.fromEntries(Object.entries(now).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(from[name])));
+const isObject = (value: unknown): value is Members => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The members of one that are other than those of another; of an object within both too, unless `whole` names it. */
+function differing(now: Members, from: Members, whole: readonly string[]): Members {
+  const others = Object.entries(now).flatMap(([name, value]): [string, unknown][] => {
+    const before = from[name];
+    if (JSON.stringify(value) === JSON.stringify(before)) return [];
+    if (whole.includes(name) || !isObject(value) || !isObject(before)) return [[name, value]];
+    const within = differing(value, before, whole);
+    return Object.keys(within).length > 0 ? [[name, within]] : [];
+  });
+  return Object.fromEntries(others);
+}
+
+/** An object with other members; objects within both become one, as the server does it with a PUT, but for those that `whole` names. */
+function merged(into: Members, members: Members, whole: readonly string[]): Members {
+  const all = Object.entries(members).map(([name, value]): [string, unknown] => {
+    const before = into[name];
+    return [name, isObject(value) && isObject(before) && !whole.includes(name) ? merged(before, value, whole) : value];
+  });
+  return { ...into, ...Object.fromEntries(all) };
 }
 
 /** What is being written: the object as it is now, what is wrong with it, and whether it is on its way. */
@@ -40,9 +58,12 @@ export class Draft {
   readonly shown = new Set<string>();
   /** The object as it is elsewhere, as far as we know. */
   #initial: Members;
+  /** The names of objects that are one value, at any depth: of these a change of a part is a change of all, as for the server. */
+  readonly #whole: readonly string[];
 
-  constructor(initial: Members) {
+  constructor(initial: Members, whole: readonly string[] = []) {
     this.#initial = initial;
+    this.#whole = whole;
     this.value = signal(initial);
   }
 
@@ -55,16 +76,16 @@ export class Draft {
     this.value.value = written(this.value.peek(), steps(pointer), leaf);
   }
 
-  /** The members that are other than at first, for a PUT; what nobody touched is left to others. */
+  /** The members that are other than at first, within others too, for a PUT; what nobody touched is left to others. */
   changes(): Members {
-    return differing(this.value.peek(), this.#initial);
+    return differing(this.value.peek(), this.#initial, this.#whole);
   }
 
   /** The object has become another elsewhere: takes that over, but for the members that somebody is writing here. */
   rebase(now: Members): void {
     const touched = this.changes();
     this.#initial = now;
-    this.value.value = { ...now, ...touched };
+    this.value.value = merged(now, touched, this.#whole);
   }
 
   /** What is wrong at a pointer or below it. */
@@ -101,16 +122,16 @@ export class Draft {
   /** What was sent is what is elsewhere; what was typed while it was on its way is not. */
   #keep(sent: Members, before: Members): void {
     if (this.#initial === before) this.#initial = sent;
-    else this.value.value = { ...this.#initial, ...differing(this.value.peek(), sent) };
+    else this.value.value = merged(this.#initial, differing(this.value.peek(), sent, this.#whole), this.#whole);
   }
 }
 
 const DraftContext = createContext<Draft>(new Draft({}));
 /** The draft of the form around. */
 export const useFormDraft = (): Draft => useContext(DraftContext);
-/** A draft of its own for a component; `version` tells when what `initial` reads has become another. */
-export function useDraft(initial: () => Members, version?: unknown): Draft {
-  const draft = useMemo(() => new Draft(initial()), []);
+/** A draft of its own for a component; `version` tells when what `initial` reads has become another, `whole` what the server replaces as one. */
+export function useDraft(initial: () => Members, version?: unknown, whole?: readonly string[]): Draft {
+  const draft = useMemo(() => new Draft(initial(), whole), []);
   const known = useRef(version);
   useLayoutEffect(() => {
     if (known.current === version) return;

@@ -21,7 +21,8 @@ export function DriverForm({ driver, onSaved, onCancel }: Props) {
   // who does not keep the driver changes its own profile only
   const isWhole = driver?.kept ?? true;
   const save = async () => {
-    const body = sent(driver ? draft.changes() : draft.value.peek());
+    const all = draft.value.peek();
+    const body = sent(driver ? draft.changes() : all, all);
     const { id } = driver
       ? await api.put("/v1/drivers/{id}", { path: { id: driver.id }, query: scope.peek(), body: body as UpdateDriverBody })
       : await api.post("/v1/drivers", { body: { ...body, ...scope.peek() } as CreateDriverBody });
@@ -56,14 +57,15 @@ function initial(driver: Driver | null): Members {
   return { firstName, lastName, employeeCode, status, phone, email, notes, dateOfBirth, cards: cards?.join(", "), license: license && { ...license, categories: license.categories?.join(", ") } };
 }
 
-/** What the server takes: without a licence's number and country there is none. */
-function sent({ cards, license, ...profile }: Members): Members {
+/** What the server takes of some of all members: a licence without anything on it is none. */
+function sent({ cards, license, ...profile }: Members, all: Members): Members {
   const members = cards === undefined ? profile : { ...profile, cards: listed(cards as string | null) };
   if (license === undefined) return members;
-  const { categories, country, ...said } = (license ?? {}) as Record<string, string | null>;
-  const isNone = ![categories, country, ...Object.values(said)].some(Boolean);
-  const list = listed(categories);
-  return { ...members, license: isNone ? null : { ...said, country: country?.toUpperCase() ?? "", number: said["number"] ?? "", categories: list } };
+  if (!Object.values(all["license"] ?? {}).some(Boolean)) return { ...members, license: null };
+  const said: Record<string, unknown> = { ...license as Members };
+  if (said["country"]) said["country"] = String(said["country"]).toUpperCase();
+  if ("categories" in said) said["categories"] = listed(said["categories"] as string | null);
+  return { ...members, license: said };
 }
 
 function listed(text: string | null | undefined): string[] {

@@ -26,6 +26,9 @@ import { ImportDialog } from "./ImportDialog";
 
 const words = strings.manage.fences;
 
+/** A shape is replaced as one. */
+const WHOLE = ["shape"];
+
 /** The fence of the address; a new one only for who may make it. */
 const openId = computed(() => {
   const [view, id = null] = route.value.parts;
@@ -66,7 +69,7 @@ export function FencesView() {
     drafted.current = open;
     if (saved.peek() !== open) saved.value = null;
     isGone.current = false;
-    draft.value = isOpen ? new Draft(fenceMembers(fence ?? null)) : null;
+    draft.value = isOpen ? new Draft(fenceMembers(fence ?? null), WHOLE) : null;
     desk.history.begin((draft.value?.at("/shape") as ShapeSpec | undefined) ?? null);
     tool.value = isNew ? "circle" : "select";
     limit.value = "";

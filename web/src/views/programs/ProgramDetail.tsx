@@ -53,7 +53,7 @@ function ProgramForm({ program, put }: { program: SystemUser; put: (body: Update
   const draft = useDraft(() => ({ name: program.name, scope: ticked(program.scopes) }), program.updatedAt);
   const save = () => {
     const { scope: given, ...body } = draft.changes();
-    return put({ ...body, ...(given ? { scopes: chosen(given) } : {}) } as UpdateSystemUserBody);
+    return put({ ...body, ...(given ? { scopes: chosen(draft.value.peek()["scope"]) } : {}) } as UpdateSystemUserBody);
   };
   return (
     <Form draft={draft} label={program.name} action={strings.manage.form.save} work={save}>

@@ -18,16 +18,17 @@ interface Props {
 }
 
 export function VehicleForm({ vehicle, onSaved, onToken, onCancel }: Props) {
-  const draft = useDraft(() => initial(vehicle), vehicle?.updatedAt);
+  const draft = useDraft(() => initial(vehicle), vehicle?.updatedAt, WHOLE);
   const save = async () => {
+    const all = draft.value.peek();
     if (vehicle) {
-      const body = sent(draft.changes()) as UpdateVehicleBody;
+      const body = sent(draft.changes(), all) as UpdateVehicleBody;
       await api.put("/v1/vehicles/{id}", { path: { id: vehicle.id }, query: scope.peek(), body });
       await onSaved(vehicle.id);
       return;
     }
     // all that the form shows, so that what was seen is what is saved, whatever the server would take for what is left out
-    const body = sent(draft.value.peek());
+    const body = sent(all, all);
     const made = await api.post("/v1/vehicles", { body: { ...body, ...scope.peek() } as unknown as CreateVehicleBody });
     if (made.tracker) onToken?.(made.tracker);
     await onSaved(made.id);
@@ -61,18 +62,23 @@ const NEW = {
   tracking: { intervalSeconds: 10, stoppedIntervalSeconds: 300, maxSpeedKmh: 250, maxAccuracyMeters: 200, overspeedKmh: null },
 };
 
+/** A sensor is replaced as one. */
+const WHOLE = ["sensor"];
+
+/** Tank and sensor without when they are in force from: sent with a change of them it would say so of the new ones, and judge the past anew. */
 function initial(vehicle: VehicleOut | null): Members {
   if (!vehicle) return NEW;
   const { name, category, status, plate, make, model, year, color, vin, fuel, tracking } = vehicle;
-  return { name, category, status, plate, make, model, year, color, vin, fuel, tracking };
+  const { effectiveFrom: _, ...tank } = fuel ?? {};
+  return { name, category, status, plate, make, model, year, color, vin, fuel: tank, tracking };
 }
 
-/** What the server takes: a plate without anything on it is none, and so are a tracker without an id and a sensor of no kind. */
-function sent({ plate, tracker, ...members }: Members): Members {
+/** What the server takes of some of all members: a plate without anything on it is none, and so are a tracker without an id and a sensor of no kind. */
+function sent({ plate, tracker, ...members }: Members, all: Members): Members {
   const said = { ...members };
   const fuel = said["fuel"] as { sensor?: { kind: string | null } | null } | undefined;
   if (fuel?.sensor && !fuel.sensor.kind) said["fuel"] = { ...fuel, sensor: null };
-  if (plate !== undefined) said["plate"] = Object.values(plate ?? {}).some(Boolean) ? plate : null;
+  if (plate !== undefined) said["plate"] = Object.values(all["plate"] ?? {}).some(Boolean) ? plate : null;
   if ((tracker as { uniqueId?: string } | undefined)?.uniqueId) said["tracker"] = tracker;
   return said;
 }
