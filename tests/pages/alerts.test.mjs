@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Fleet, eventually, findings, isLive, setUp, signIn } from "./harness/index.mjs";
+import { Fleet, eventually, findings, isLive, isSettled, setUp, signIn } from "./harness/index.mjs";
 
 const DEPOT = { latitude: 59.33, longitude: 18.06 };
 const OUTSIDE = { latitude: 59.34, longitude: 18.06 };
@@ -99,7 +99,9 @@ async function listenIn(page) {
     window.Notification = class {
       static permission = "granted";
       static requestPermission = async () => "granted";
-      constructor(title, { body }) { window.calls.notified.push(`${title}: ${body}`); }
+      constructor(title, { body }) { this.#at = window.calls.notified.push(`${title}: ${body}`) - 1; }
+      #at;
+      close() { window.calls.notified.splice(this.#at, 1); }
     };
   });
   return () => page.evaluate(() => window.calls);
@@ -125,6 +127,14 @@ test("of many past alerts the older ones are a click away", async () => {
   assert.deepEqual(page.faults, []);
 });
 
+/** A vehicle is too fast for two minutes. */
+async function speed(vehicle) {
+  const began = Date.now() - 5 * MINUTE_MS;
+  for (let seconds = 0; seconds <= 120; seconds += 10) {
+    await vehicle.report([{ latitude: 59.33 + seconds * 0.0003, longitude: 18.06, speedKmh: 110, recordedAt: new Date(began + seconds * 1000).toISOString() }]);
+  }
+}
+
 test("a new alert rings and notifies where somebody chose so, and nowhere else", async () => {
   const fleet = await Fleet.make(stage.server);
   const bus = await fleet.vehicle("Bus 8", { tracking: { maxSpeedKmh: null, overspeedKmh: 50 } });
@@ -140,8 +150,7 @@ test("a new alert rings and notifies where somebody chose so, and nowhere else",
   await isLive(one);
   assert.ok(await one.getByRole("checkbox", { name: "Rings" }).isChecked(), "it is kept");
 
-  const report = (seconds) => bus.report([{ latitude: 59.33 + seconds * 0.0003, longitude: 18.06, speedKmh: 110, recordedAt: new Date(Date.now() - 300_000 + seconds * 1000).toISOString() }]);
-  for (let seconds = 0; seconds <= 120; seconds += 10) await report(seconds);
+  await speed(bus);
   await eventually(async () => assert.match(await other.title(), /^\(1\)/));
   await eventually(async () => assert.deepEqual(await calls(), { notes: 2, notified: ["Speeding: Bus 8"] }));
   assert.deepEqual(await others(), { notes: 0, notified: [] });
@@ -150,4 +159,38 @@ test("a new alert rings and notifies where somebody chose so, and nowhere else",
   await eventually(async () => assert.match(await one.title(), /^\(1\)/));
   assert.deepEqual(await calls(), { notes: 0, notified: [] }, "what is known already calls nobody");
   assert.deepEqual(one.faults, []);
+});
+
+test("where pages can make no notification, as on Android, none is offered, and an alert is shown and rings as elsewhere", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const bus = await fleet.vehicle("Bus 9", { tracking: { maxSpeedKmh: null, overspeedKmh: 50 } });
+  const page = await stage.page();
+  const calls = await listenIn(page);
+  await page.addInitScript(() => {
+    window.Notification = class {
+      static permission = "granted";
+      static requestPermission = async () => {
+        window.calls.asked = true;
+        return "granted";
+      };
+      constructor() { throw new TypeError("Failed to construct 'Notification': Illegal constructor."); }
+    };
+    // chosen before, when it seemed to work
+    if (!localStorage.getItem("waypost.alerts.notification")) localStorage.setItem("waypost.alerts.notification", "on");
+  });
+  await signIn(page, fleet);
+  await page.getByRole("link", { name: "Ada" }).click();
+  await page.getByRole("checkbox", { name: "Rings" }).check();
+  await speed(bus);
+  await eventually(async () => assert.match(await page.title(), /^\(1\)/));
+  await eventually(async () => assert.equal((await calls()).notes, 4));
+  await isSettled(page);
+  assert.equal(await page.locator(".notice").count(), 0, "it is no fault of the network");
+  const box = page.getByRole("checkbox", { name: "Is a notification of the system" });
+  assert.equal(await box.isChecked(), false, "what does not work is not kept");
+  await box.click();
+  await page.getByText("This browser does not let the page notify").waitFor();
+  assert.equal(await box.isChecked(), false);
+  assert.equal((await calls()).asked, undefined, "nobody is asked to allow what cannot be");
+  assert.deepEqual(page.faults, []);
 });

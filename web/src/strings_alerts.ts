@@ -35,7 +35,7 @@ export const alertWords = {
   here: "A new alert, in this browser",
   sound: "Rings",
   notification: "Is a notification of the system",
-  notAllowed: "This browser does not let the page notify: it asks for https, and for your permission.",
+  notAllowed: "This browser does not let the page notify: it asks for https, and for your permission; some let no page, as on Android.",
   snooze: "Later",
   snoozeLabel: (what: string) => `Ask again in an hour: ${what}`,
 } as const;

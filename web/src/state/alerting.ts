@@ -40,9 +40,20 @@ export function ring(): void {
   });
 }
 
-/** Asks the browser to let this page make notifications; whether it does. */
+/** A notification of the system; null where pages cannot make any, as on Android, where the constructor throws. */
+function notification(title: string, options: NotificationOptions): Notification | null {
+  try {
+    return new Notification(title, options);
+  } catch {
+    return null;
+  }
+}
+
+/** Asks the browser to let this page make notifications, unless it could make none; whether it does. */
 export async function mayNotify(): Promise<boolean> {
-  return "Notification" in window && (await Notification.requestPermission()) === "granted";
+  const tried = notification("", { silent: true });
+  tried?.close();
+  return tried !== null && (await Notification.requestPermission()) === "granted";
 }
 
 /** Calls somebody to alerts that are new. */
@@ -52,7 +63,11 @@ export function call(alerts: readonly Alert[]): void {
   if (!isNotified.peek() || !("Notification" in window) || Notification.permission !== "granted") return;
   for (const { id, rule, vehicleId, vehicleName, vehicleIds } of alerts) {
     const who = vehicleIds.length > 1 ? words.vehicles(vehicleIds.length) : vehicleName;
-    const shown = new Notification(words.rules[rule], { body: who, tag: id });
+    const shown = notification(words.rules[rule], { body: who, tag: id });
+    if (!shown) {
+      isNotified.value = false;
+      return;
+    }
     shown.onclick = () => {
       window.focus();
       location.hash = href("live", vehicleId);
