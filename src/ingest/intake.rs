@@ -194,11 +194,20 @@ impl Intake {
 
     /// Hands the items to their vehicles, in order, and waits until they are applied.
     pub async fn take(&mut self, items: Vec<Result<Item<'_>, BadItem>>) -> Result<Batch, LiveError> {
+        self.take_from(0, items).await
+    }
+
+    /// The same, of items of which the first has a place behind others in what the client sent.
+    pub async fn take_from(
+        &mut self,
+        first: usize,
+        items: Vec<Result<Item<'_>, BadItem>>,
+    ) -> Result<Batch, LiveError> {
         self.learn(items.iter().filter_map(named)).await?;
         let now = self.live.now();
         let (mut rejected, mut heard, mut attributes) = (Vec::new(), Vec::new(), AttributesByFix::default());
         let (mut report, mut places) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
-        for (index, mut item) in items.into_iter().enumerate() {
+        for (index, mut item) in (first..).zip(items) {
             if let Ok(Item { seq, ignored, .. }) = &mut item {
                 self.told.warnings((Some(index), *seq), std::mem::take(ignored), &mut self.warnings);
             }

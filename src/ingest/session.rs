@@ -172,7 +172,7 @@ impl Socket {
             return Err(malformed("hello: items sent before it still wait for their ack"));
         }
         self.sent = Sent::default();
-        let acked_seq = boot.as_deref().and_then(|boot| self.session.acked(boot));
+        let acked_seq = self.session.begin_boot(boot.as_deref());
         self.boot = boot;
         self.acked = acked_seq;
         self.intake.tell_configs();
@@ -206,12 +206,13 @@ impl Socket {
                 return Err(Stop::Close(Close::Timeout, detail));
             }
         }
+        let mut repeated = 0;
         if let Some(acked) = self.acked.filter(|_| self.boot.is_some()) {
-            let before = items.len();
-            items.retain(|item| seq(item).is_none_or(|seq| seq > acked));
-            self.repeated += (before - items.len()) as u64;
+            repeated = items.iter().take_while(|item| seq(item).is_some_and(|seq| seq <= acked)).count();
+            items.drain(..repeated);
+            self.repeated += repeated as u64;
         }
-        match self.intake.take(items).await {
+        match self.intake.take_from(repeated, items).await {
             Ok(batch) => {
                 self.sent.push(first, last, batch.committed());
                 for Configured { tracker_id, unique_id, config } in self.intake.take_configs() {

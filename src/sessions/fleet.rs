@@ -14,8 +14,21 @@ use super::watchers::WatcherSession;
 /// Boots remembered per system user; beyond that, the least recently heard of is dropped.
 const BOOTS: usize = 64;
 
-/// The newest acknowledged `seq` of some boots, most recently heard of last.
-type Boots = VecDeque<(String, i64)>;
+/// A boot of what reports for a system user.
+#[derive(Debug)]
+struct Boot {
+    name: String,
+    /// The newest acknowledged `seq`.
+    acked: Option<i64>,
+    /// Open sockets that said it.
+    sockets: usize,
+    /// Whether several sockets had it at once. Whether they share their numbers too nobody knows, so what one was acknowledged
+    /// says nothing of the others' items.
+    is_shared: bool,
+}
+
+/// Some boots, most recently heard of last.
+type Boots = VecDeque<Boot>;
 
 /// The boots of system users that report, and the change counts of organizations' trackers.
 #[derive(Clone, Default)]
@@ -42,12 +55,13 @@ pub struct FleetSession {
     fleets: Fleets,
     who: Uuid,
     watcher: WatcherSession,
+    boot: Option<String>,
 }
 
 impl Fleets {
     /// Wraps the open socket of a system user that reports.
     pub(super) fn open(&self, who: Uuid, watcher: WatcherSession) -> FleetSession {
-        FleetSession { fleets: self.clone(), who, watcher }
+        FleetSession { fleets: self.clone(), who, watcher, boot: None }
     }
 
     /// The count of changes to an organization's trackers.
@@ -72,23 +86,55 @@ impl FleetSession {
         told.ok().and_then(|end| *end).unwrap_or(End::Restarting)
     }
 
-    /// The newest acknowledged `seq` of a boot, as far as this process remembers.
-    #[must_use]
-    pub fn acked(&self, boot: &str) -> Option<i64> {
-        let boots = self.fleets.boots.lock();
-        boots.get(&self.who)?.iter().find(|(known, _)| known == boot).map(|(_, seq)| *seq)
+    /// Begins a boot, or none. Returns the newest acknowledged `seq` of it, as far as this process remembers; `None` while
+    /// another socket has the same one.
+    pub fn begin_boot(&mut self, boot: Option<&str>) -> Option<i64> {
+        self.end_boot();
+        let name = boot?;
+        self.boot = Some(name.to_owned());
+        self.with(name, |boot| {
+            boot.sockets += 1;
+            boot.is_shared |= boot.sockets > 1;
+            boot.acked.filter(|_| !boot.is_shared)
+        })
     }
 
-    /// Remembers the newest acknowledged `seq` of a boot.
-    pub fn remember(&self, boot: &str, seq: i64) {
+    /// Remembers the newest acknowledged `seq` of the boot.
+    pub fn remember(&self, seq: i64) {
+        if let Some(name) = &self.boot {
+            self.with(name, |boot| boot.acked = boot.acked.max(Some(seq)));
+        }
+    }
+
+    fn end_boot(&mut self) {
+        let Some(name) = self.boot.take() else { return };
+        let is_over = self.with(&name, |boot| {
+            boot.sockets = boot.sockets.saturating_sub(1);
+            boot.sockets == 0 && boot.is_shared
+        });
+        if is_over && let Some(own) = self.fleets.boots.lock().get_mut(&self.who) {
+            own.retain(|boot| boot.name != name);
+        }
+    }
+
+    fn with<T>(&self, name: &str, change: impl FnOnce(&mut Boot) -> T) -> T {
         let mut boots = self.fleets.boots.lock();
         let own = boots.entry(self.who).or_default();
-        let known = own.iter().position(|(known, _)| known == boot).and_then(|index| own.remove(index));
-        let before = known.as_ref().map_or(seq, |(_, before)| *before);
-        own.push_back((boot.to_owned(), before.max(seq)));
+        let known = own.iter().position(|boot| boot.name == name).and_then(|index| own.remove(index));
+        let new = || Boot { name: name.to_owned(), acked: None, sockets: 0, is_shared: false };
+        let mut boot = known.unwrap_or_else(new);
+        let changed = change(&mut boot);
+        own.push_back(boot);
         if own.len() > BOOTS {
             own.pop_front();
         }
+        changed
+    }
+}
+
+impl Drop for FleetSession {
+    fn drop(&mut self) {
+        self.end_boot();
     }
 }
 
@@ -119,15 +165,40 @@ mod tests {
     #[test]
     fn each_boot_has_its_own_number_and_the_oldest_is_forgotten() {
         let sessions = Sessions::default();
-        let socket = sessions.open_fleet(WHO, WHO, FLEET);
-        socket.remember("a", 7);
-        socket.remember("b", 3);
-        socket.remember("a", 5);
-        assert_eq!((socket.acked("a"), socket.acked("b"), socket.acked("c")), (Some(7), Some(3), None));
-        for boot in 0..BOOTS {
-            socket.remember(&boot.to_string(), 1);
+        let mut socket = sessions.open_fleet(WHO, WHO, FLEET);
+        for (boot, before, seq) in [("a", None, 7), ("b", None, 3), ("a", Some(7), 5), ("a", Some(7), 9)] {
+            assert_eq!(socket.begin_boot(Some(boot)), before);
+            socket.remember(seq);
         }
-        assert_eq!((socket.acked("a"), socket.acked("0")), (None, Some(1)));
+        drop(socket);
+        let mut socket = sessions.open_fleet(WHO, WHO, FLEET);
+        assert_eq!(
+            [Some("a"), Some("b"), Some("c"), None].map(|boot| socket.begin_boot(boot)),
+            [Some(9), Some(3), None, None]
+        );
+        for boot in 0..BOOTS {
+            socket.begin_boot(Some(&boot.to_string()));
+            socket.remember(1);
+        }
+        assert_eq!((socket.begin_boot(Some("0")), socket.begin_boot(Some("a"))), (Some(1), None));
+    }
+
+    #[test]
+    fn what_one_socket_of_a_boot_was_acknowledged_says_nothing_to_another() {
+        let sessions = Sessions::default();
+        let [mut one, mut other] = [(); 2].map(|()| sessions.open_fleet(WHO, WHO, FLEET));
+        assert_eq!(one.begin_boot(Some("gateway")), None);
+        one.remember(5_000);
+        assert_eq!(other.begin_boot(Some("gateway")), None, "it has numbers of its own");
+        drop(other);
+        let mut other = sessions.open_fleet(WHO, WHO, FLEET);
+        assert_eq!(other.begin_boot(Some("gateway")), None, "one of them is open still");
+        drop((one, other));
+        let mut again = sessions.open_fleet(WHO, WHO, FLEET);
+        assert_eq!(again.begin_boot(Some("gateway")), None, "whose numbers they were nobody knows");
+        again.remember(7);
+        drop(again);
+        assert_eq!(sessions.open_fleet(WHO, WHO, FLEET).begin_boot(Some("gateway")), Some(7));
     }
 
     #[test]

@@ -191,12 +191,11 @@ impl ReportingSession {
         }
     }
 
-    /// The newest acknowledged `seq` of a boot, as far as this process remembers.
-    #[must_use]
-    pub fn acked(&self, boot: &str) -> Option<i64> {
+    /// Begins a boot, or none; returns the newest acknowledged `seq` of it, as far as this process remembers.
+    pub fn begin_boot(&mut self, boot: Option<&str>) -> Option<i64> {
         match self {
-            Self::Tracker(session) => session.acked(boot),
-            Self::Fleet(session) => session.acked(boot),
+            Self::Tracker(session) => session.acked(boot?),
+            Self::Fleet(session) => session.begin_boot(boot),
         }
     }
 
@@ -204,7 +203,7 @@ impl ReportingSession {
     pub fn remember(&self, boot: &str, seq: i64) {
         match self {
             Self::Tracker(session) => session.remember(boot, seq),
-            Self::Fleet(session) => session.remember(boot, seq),
+            Self::Fleet(session) => session.remember(seq),
         }
     }
 }

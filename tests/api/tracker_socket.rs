@@ -44,8 +44,18 @@ fn numbers_belong_to_the_boot_they_were_sent_under() {
         say(&mut socket, &positions(1..=3, 11)).await;
         let ack = hear(&mut socket).await;
         assert_eq!((&ack["seq"], &ack["stored"], &ack["duplicates"]), (&json!(3), &json!(1), &json!(2)));
+        // An item's place is that in what was sent, though what comes before it is known.
+        let mut bad = positions(2..=4, 11);
+        bad["items"][2]["latitude"] = json!(91);
+        say(&mut socket, &bad).await;
+        let ack = hear(&mut socket).await;
+        let rejected = &ack["rejected"][0];
+        assert_eq!(
+            (&ack["duplicates"], &rejected["seq"], &rejected["index"]),
+            (&json!(2), &json!(4), &json!(2))
+        );
         // Another boot's name while a frame still waits would take its ack as its own.
-        socket.feed(Message::text(positions(4..=6, 11).to_string())).await.unwrap();
+        socket.feed(Message::text(positions(5..=6, 11).to_string())).await.unwrap();
         say(&mut socket, &json!({ "type": "hello", "bootId": "c" })).await;
         assert_eq!(hear(&mut socket).await["code"], "malformedFrame");
         assert_eq!(hear(&mut socket).await["closed"], 4400);

@@ -32,18 +32,19 @@ impl StayFuel {
         Self { meter, tank, events: Vec::new(), provisional: None }
     }
 
-    /// Takes the next reading, and the events it made certain.
-    pub fn observe(
-        &mut self,
-        measured: &Measured,
-        tank: Tank,
-        events: impl IntoIterator<Item = FuelEvent>,
-        provisional: Option<FuelEvent>,
-    ) {
+    /// Takes the next reading. `provisional`: what is found by then and not certain yet.
+    pub fn observe(&mut self, measured: &Measured, tank: Tank, provisional: Option<FuelEvent>) {
         self.tank = tank;
         self.meter.observe(measured);
-        self.events.extend(events);
         self.provisional = provisional;
+    }
+
+    /// Adds events that became certain, one of which may have been provisional.
+    pub fn add_certain(&mut self, events: impl IntoIterator<Item = FuelEvent>) {
+        for event in events {
+            self.provisional.take_if(|provisional| provisional.id == event.id);
+            self.events.push(event);
+        }
     }
 
     /// Litres burnt up to an instant, which must not be before its newest reading; `None` if unknown.

@@ -66,6 +66,9 @@ impl Refusal {
     }
 }
 
+/// No number of a report is greater: raw values of sensors have 32 bits.
+const MOST: f64 = 1e12;
+
 /// Accepts a report, with its sentinels removed, or returns why it is refused. `keep_from`: the organization's
 /// retention, as the instant before which nothing is kept.
 pub fn accept(
@@ -96,30 +99,31 @@ pub fn accept(
         place: Place::new(latitude + 0.0, longitude + 0.0),
         speed_kmh: known("speedKmh", reported.speed_kmh)?.filter(|speed| *speed < UNKNOWN_SPEED_KMH),
         heading_degrees,
-        altitude_meters: finite("altitudeMeters", reported.altitude_meters)?,
+        altitude_meters: bounded("altitudeMeters", reported.altitude_meters)?,
         accuracy_meters: known("accuracyMeters", reported.accuracy_meters)?,
         odometer_km: known("odometerKm", reported.odometer_km)?,
         ignition: reported.ignition,
-        fuel: reported.fuel.map(finite_fuel).transpose()?,
+        fuel: reported.fuel.map(bounded_fuel).transpose()?,
         fuel_cumulative: known("fuel.cumulative", reported.fuel_cumulative)?,
     })
 }
 
-fn finite(member: &'static str, value: Option<f64>) -> Result<Option<f64>, Refusal> {
+/// A number that something can have, so that no sum or product of such numbers is infinite.
+fn bounded(member: &'static str, value: Option<f64>) -> Result<Option<f64>, Refusal> {
     match value {
-        Some(number) if !number.is_finite() => Err(Refusal::Number(member)),
+        Some(number) if !(-MOST..=MOST).contains(&number) => Err(Refusal::Number(member)),
         other => Ok(other),
     }
 }
 
-/// A finite number; devices send a negative one for "unknown".
+/// A bounded number; devices send a negative one for "unknown".
 fn known(member: &'static str, value: Option<f64>) -> Result<Option<f64>, Refusal> {
-    Ok(finite(member, value)?.filter(|number| *number >= 0.0))
+    Ok(bounded(member, value)?.filter(|number| *number >= 0.0))
 }
 
-fn finite_fuel(reading: FuelReading) -> Result<FuelReading, Refusal> {
+fn bounded_fuel(reading: FuelReading) -> Result<FuelReading, Refusal> {
     let (FuelReading::Percent(value) | FuelReading::Liters(value) | FuelReading::Raw(value)) = reading;
-    finite("fuel", Some(value)).map(|_| reading)
+    bounded("fuel", Some(value)).map(|_| reading)
 }
 
 #[cfg(test)]
@@ -143,6 +147,9 @@ mod tests {
             (at(0.0, -0.0), Refusal::NullIsland),
             (Reported { altitude_meters: Some(f64::NAN), ..at(1.0, 1.0) }, Refusal::Number("altitudeMeters")),
             (Reported { heading_degrees: Some(361.0), ..at(1.0, 1.0) }, Refusal::Number("headingDegrees")),
+            (Reported { odometer_km: Some(1e13), ..at(1.0, 1.0) }, Refusal::Number("odometerKm")),
+            (Reported { altitude_meters: Some(-1e13), ..at(1.0, 1.0) }, Refusal::Number("altitudeMeters")),
+            (Reported { fuel: Some(FuelReading::Liters(1e306)), ..at(1.0, 1.0) }, Refusal::Number("fuel")),
         ] {
             assert_eq!(accept(&reported, NOW, NOW, None), Err(refusal), "{reported:?}");
         }

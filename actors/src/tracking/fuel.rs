@@ -37,22 +37,27 @@ pub(super) fn take(
     leave(gauged, fix.recorded_at, context, effects);
 }
 
-/// What the vehicle burns where it stays. On its way out it burns it outside, unless it comes back.
+/// What the vehicle burns where it stays. On its way out it burns it outside, unless it comes back; what becomes certain then may
+/// have happened inside all the same.
 fn observe(state: &mut VehicleState, before: Option<&Measured>, gauged: &Gauged, context: &Context<'_>) {
-    let (Some(row), Some(gauge)) = (gauged.row, &state.fuel) else { return };
+    let Some(gauge) = &state.fuel else { return };
     let provisional = gauge.provisional(context.vehicle.id);
-    let measured = Measured {
+    let measured = gauged.row.map(|row| Measured {
         at: row.recorded_at,
         level_liters: row.level_liters,
         counter_liters: row.counter_liters,
         distance_meters: row.distance_meters,
         version: row.calibration_version,
-    };
-    for stay in state.stays.iter_mut().filter(|stay| !matches!(stay.phase, Phase::Leaving { .. })) {
+    });
+    for stay in &mut state.stays {
         let entered_at = stay.entered_at;
-        let begin = || Box::new(StayFuel::begin(entered_at, before, gauged.tank));
-        let events = gauged.events.iter().map(|(event, _)| *event);
-        stay.fuel.get_or_insert_with(begin).observe(&measured, gauged.tank, events, provisional);
+        if let Some(measured) = measured.as_ref().filter(|_| !matches!(stay.phase, Phase::Leaving { .. })) {
+            let begin = || Box::new(StayFuel::begin(entered_at, before, gauged.tank));
+            stay.fuel.get_or_insert_with(begin).observe(measured, gauged.tank, provisional);
+        }
+        if let Some(fuel) = &mut stay.fuel {
+            fuel.add_certain(gauged.events.iter().map(|(event, _)| *event));
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Judging one fix: which fences it enters and leaves (docs/tracking.md, "Entries and exits").
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use smallvec::SmallVec;
 
@@ -25,6 +25,10 @@ use super::trips;
 use crate::geofence::Near;
 use crate::model::{Cause, EventFix, EventKind, Fix, GeofenceId, Timestamp};
 
+/// Fences that a vehicle may be in at once; of more that hold the same place, those with the smaller ids count. So a fix is judged
+/// in a short time, and its records fit into a commit, whatever fences somebody makes.
+pub(super) const MOST_STAYS: usize = 1_000;
+
 /// The usual number of fences around a fix: up to this many take no allocation.
 const FEW: usize = 4;
 
@@ -38,10 +42,11 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     let stance = standstill::follow(&mut state.standstill, before.as_ref(), &fix, max_speed_kmh);
     let way = before.map(|before| (before, state.trail.leg(&before, &fix, max_speed_kmh)));
     let infers_passages = context.fences.infers_passages();
-    let held: Vec<GeofenceId> = match infers_passages {
+    let mut held: Vec<GeofenceId> = match infers_passages {
         true => state.stays.iter().map(|stay| stay.geofence_id).collect(),
         false => Vec::new(),
     };
+    held.sort_unstable();
     let mut around: SmallVec<[Near<'_>; FEW]> = SmallVec::new();
     context.fences.for_each_near(fix.place, |near| around.push(near));
     // What is recorded must not depend on how the snapshot came about.
@@ -90,7 +95,7 @@ pub(super) fn in_order(records: &mut [Record]) {
     records.sort_by_key(|record| (record.occurred_at, rank(record), fence(record)));
 }
 
-/// Judges every fence held: still inside, on the way out, or out. `around`: the fences that may hold the fix.
+/// Judges every fence held: still inside, on the way out, or out. `around`: the fences that may hold the fix, by id.
 fn leave_or_stay(
     state: &mut VehicleState,
     around: &[Near<'_>],
@@ -101,7 +106,8 @@ fn leave_or_stay(
 ) {
     let mut stays = std::mem::take(&mut state.stays);
     stays.retain_mut(|stay| {
-        let near = around.iter().find(|near| near.fence.id == stay.geofence_id);
+        let near = around.binary_search_by_key(&stay.geofence_id, |near| near.fence.id);
+        let near = near.ok().map(|index| &around[index]);
         let fence = near.map(|near| near.fence).or_else(|| context.fences.get(stay.geofence_id));
         let Some(fence) = fence else { return true };
         let Some(version) = fence.in_force_at(fix.recorded_at) else { return true };
@@ -118,7 +124,8 @@ fn leave_or_stay(
     state.stays = stays;
 }
 
-/// Judges the fences around the fix that the vehicle was not in. `first_record`: where this step's records begin.
+/// Judges the fences around the fix that the vehicle was not in, as far as it may be in so many. `first_record`: where this
+/// step's records begin.
 fn enter(
     state: &mut VehicleState,
     around: &[Near<'_>],
@@ -127,21 +134,36 @@ fn enter(
     (stance, first_record): (Stance, usize),
     (context, effects): (&Context<'_>, &mut Effects),
 ) {
+    state.stays.sort_unstable_by_key(|stay| stay.geofence_id);
     let known = state.stays.len();
+    let left = left_in(&effects.records[first_record..]);
     for near in around {
+        if state.stays.len() >= MOST_STAYS {
+            break;
+        }
         let fence = near.fence;
-        if state.stays[..known].iter().any(|stay| stay.geofence_id == fence.id) {
+        if state.stays[..known].binary_search_by_key(&fence.id, |stay| stay.geofence_id).is_ok() {
             continue;
         }
         let version = fence.in_force_at(fix.recorded_at).filter(|version| version.active);
         let Some(version) = version.filter(|version| near.is_in(version)) else { continue };
-        let is_of_fence = |record: &&Record| record.geofence().is_some_and(|of| of.geofence_id == fence.id);
-        let records = effects.records[first_record..].iter().filter(is_of_fence);
-        let left_at = records.map(|record| record.occurred_at).max();
+        let left_at = left.get(&fence.id).copied();
         let not_before = left_at.max(fence.last_change_until(fix.recorded_at));
         let mut step = Step { fence, version, stance, context, effects };
         state.stays.push(step.begin_stay(way, fix, not_before));
     }
+}
+
+/// When the fences that records are about were left.
+fn left_in(records: &[Record]) -> HashMap<GeofenceId, Timestamp> {
+    let mut left: HashMap<GeofenceId, Timestamp> = HashMap::new();
+    for record in records {
+        if let Some(detail) = record.geofence() {
+            let at = left.entry(detail.geofence_id).or_insert(record.occurred_at);
+            *at = record.occurred_at.max(*at);
+        }
+    }
+    left
 }
 
 impl Step<'_> {

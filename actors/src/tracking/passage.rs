@@ -9,6 +9,7 @@ use super::context::Context;
 use super::crossing::between;
 use super::effects::Effects;
 use super::identity::Anchor;
+use super::judge::MOST_STAYS;
 use super::motion::{Leg, is_faster_than};
 use super::standstill::Stance;
 use super::state::{Candidate, Chord, Crossing, Phase, Stay, VehicleState};
@@ -20,7 +21,7 @@ use crate::model::{Cause, EventFix, Fix, GeofenceId, Place, Timestamp};
 const MIN_CHORD_METERS: f64 = 10.0;
 
 /// Follows the way to a fix through the fences the vehicle is in neither before nor after. `held`: the
-/// fences held before this fix, whose crossings are exits.
+/// fences held before this fix, by id, whose crossings are exits.
 pub(super) fn infer_passages(
     state: &mut VehicleState,
     held: &[GeofenceId],
@@ -33,10 +34,15 @@ pub(super) fn infer_passages(
     if !is_plausible(before, fix, context) {
         return;
     }
+    let first_record = effects.records.len();
+    // By their ids, and no more than the vehicle may be in.
     context.fences.for_each_near_segment(before.place, fix.place, |fence| {
+        if effects.records.len() - first_record >= 2 * MOST_STAYS {
+            return;
+        }
         let Some(version) = fence.in_force_at(fix.recorded_at) else { return };
         let outside = |place| !version.shape.covers(place);
-        if held.contains(&fence.id) || !outside(before.place) || !outside(fix.place) {
+        if held.binary_search(&fence.id).is_ok() || !outside(before.place) || !outside(fix.place) {
             return;
         }
         let mut step = Step { fence, version, stance, context, effects };

@@ -306,3 +306,18 @@ async fn a_vehicle_that_is_deleted_and_one_that_moved_its_limit_are_told_right()
     assert_eq!(told.len(), 2);
     world.end().await;
 }
+
+#[actix_rt::test]
+async fn a_clock_that_was_ahead_hides_no_silence() {
+    let world = world(1).await;
+    say(&world, 1).await;
+    pass(&world, 7_200.0).await;
+    becomes(&world, 1, Connection::Offline).await;
+    say(&world, 1).await;
+    becomes(&world, 1, Connection::Online).await;
+    pass(&world, -7_200.0).await;
+    becomes(&world, 1, Connection::Online).await;
+    pass(&world, 400.0).await;
+    becomes(&world, 1, Connection::Stale).await;
+    world.end().await;
+}

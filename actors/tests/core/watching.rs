@@ -240,3 +240,23 @@ async fn a_new_vehicle_is_shown_to_its_own() {
     assert_eq!(own.updates.try_recv().unwrap_err(), TryRecvError::Empty);
     world.end().await;
 }
+
+#[actix_rt::test]
+async fn a_position_is_stored_with_its_commit_whatever_late_fix_came_behind_it() {
+    let world = two_fleets(quick()).await;
+    let mut reporter = world.live.reporter();
+    let _watch = world.live.watch(Audience::Everyone).await.unwrap();
+    world.store.hold();
+    let first = within(reporter.report(vehicle(2), vec![fix(0.0, OUTSIDE)])).await.unwrap();
+    eventually("the commit before began", || world.store.commits() == 1).await;
+    let newest = within(reporter.report(vehicle(1), vec![fix(10.0, OUTSIDE)])).await.unwrap();
+    let late = within(reporter.report(vehicle(1), vec![fix(5.0, OUTSIDE)])).await.unwrap();
+    world.store.release();
+    for pending in [first, newest, late] {
+        within(pending.committed()).await.unwrap();
+    }
+    eventually("it is put right", || !world.store.is_dirty(vehicle(1))).await;
+    let watch = world.live.watch(Audience::Everyone).await.unwrap();
+    assert_eq!(watch.provisional.iter().map(|open| open.vehicle_id).collect::<Vec<_>>(), []);
+    world.end().await;
+}

@@ -1,10 +1,16 @@
 //! At the very bound: what counts when an instant, an accuracy or a silence is exactly the limit, and what a waiting
 //! fix makes of a correction.
 
-use waypost_actors::model::{Cause, FenceVersion, Fix, Origin, Place, Rules, VehicleLimits};
-use waypost_actors::tracking::{Mark, Meanwhile, Quarantine, Slice, StoredFix, checkpoint_at, correct};
+use waypost_actors::model::{
+    Cause, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Origin, Place, Rules, VehicleLimits,
+};
+use waypost_actors::tracking::{
+    Mark, Meanwhile, Quarantine, RecordKind, Slice, StoredFix, checkpoint_at, correct,
+};
 
+use crate::late::Life;
 use crate::script::{Script, at, version};
+use crate::timelines::{Step, THE_END};
 
 const PASSING: Rules = Rules { infer_passages: true, ..Rules::EXACT };
 
@@ -98,4 +104,29 @@ fn a_stored_state_is_agreed_with_only_if_who_waits_in_it_was_a_candidate() {
             assert_eq!(correction.quarantines, Vec::from_iter(told), "{quarantine:?}");
         }
     });
+}
+
+#[test]
+fn a_vehicle_is_in_so_many_fences_and_passes_through_so_many() {
+    let fence = |number: usize| Fence {
+        id: GeofenceId(uuid::Uuid::from_u128(number as u128 + 1)),
+        organization_id: OrganizationId(uuid::Uuid::from_u128(1)),
+        name: "F".into(),
+        versions: vec![version(1, PASSING)],
+    };
+    let fences: Vec<Fence> = (0..1_200).map(fence).collect();
+    let fix = |second: f64, east: f64| Fix::new(at(second), at(THE_END), Place::new(0.005, east / 1000.0));
+    let count = |fixes: &[Fix]| {
+        let mut life = Life::new(&fences, None, 50);
+        life.through(&[(THE_END, Step::Report(fixes.to_vec()))]);
+        life.keeps_the_law();
+        let records = life.ledger.active();
+        let of = |kind| records.values().filter(|record| record.kind() == kind).count();
+        let greatest = records.values().filter_map(|record| Some(record.geofence()?.geofence_id)).max();
+        (of(RecordKind::Entry), of(RecordKind::Exit), greatest)
+    };
+    let most = Some(fences[999].id);
+    assert_eq!(count(&[fix(0.0, -5.0), fix(10.0, 5.0)]), (1_000, 0, most));
+    assert_eq!(count(&[fix(0.0, -5.0), fix(10.0, 5.0), fix(20.0, 15.0)]), (1_000, 1_000, most));
+    assert_eq!(count(&[fix(0.0, -5.0), fix(10.0, 15.0)]), (1_000, 1_000, most));
 }

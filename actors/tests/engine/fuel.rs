@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use waypost_actors::fuel::{FuelEventKind, FuelRecord, Quality};
 use waypost_actors::model::{
     Calibration, CalibrationPoint, EventStatus, Fix, FuelReading, Origin, Place, Rules, Sensor, SensorKind,
+    ShapeSpec,
 };
 use waypost_actors::tracking::{Record, RecordView};
 
@@ -39,14 +40,16 @@ fn fixes(day: &Simulation) -> Vec<Fix> {
 
 /// A vehicle with that tank, and a fence that holds its first stop and not its second.
 fn life(keeps: usize) -> Life {
+    life_with(crate::script::square(10.5, 47.5, 1.0), Rules::EXACT, keeps)
+}
+
+/// The same with another fence.
+fn life_with(shape: ShapeSpec, rules: Rules, keeps: usize) -> Life {
     let fence = waypost_actors::model::Fence {
         id: waypost_actors::model::GeofenceId(uuid::Uuid::from_u128(3)),
         organization_id: waypost_actors::model::OrganizationId(uuid::Uuid::from_u128(1)),
         name: "F".into(),
-        versions: vec![waypost_actors::model::FenceVersion {
-            shape: crate::script::square(10.5, 47.5, 1.0),
-            ..crate::script::version(1, Rules::EXACT)
-        }],
+        versions: vec![waypost_actors::model::FenceVersion { shape, ..crate::script::version(1, rules) }],
     };
     let mut life = Life::new(&[fence], None, keeps);
     life.vehicle.calibrations = vec![Calibration::new(1, None, Some(TANK_LITERS), None)];
@@ -103,6 +106,37 @@ fn a_visit_burns_what_a_counter_counts() {
         "{} is {burnt} but for a minute on the way out",
         used(&life)
     );
+}
+
+#[test]
+fn what_becomes_certain_on_the_way_out_counts_where_it_happened() {
+    let mut day = Simulation::new(Rig { seconds_between: 60, ..Rig::quiet(TANK_LITERS) }, 0.4);
+    day.drive(45.0);
+    day.park(10.0);
+    day.refuel(150.0, 50.0, false);
+    day.park(60.0);
+    day.drive(30.0);
+    let all = fixes(&day);
+    // The fence ends a little east of the stop, and an exit has to last for ten minutes.
+    let stop = all[60].place;
+    let rules = Rules { min_outside_seconds: 600.0, ..Rules::EXACT };
+    let shape = crate::script::square(stop.longitude - 1.0 + 0.002, stop.latitude - 0.5, 1.0);
+    let through = |all: &[Fix]| {
+        let mut life = life_with(shape.clone(), rules, 50);
+        life.through(&reported(all, 10));
+        life.keeps_the_law();
+        let active = life.ledger.active();
+        let refuel = active.values().find(|record| RecordView::from(*record).fuel().is_some());
+        (used(&life), refuel.expect("a refuel").confirmed_at)
+    };
+    let (before, certain_at) = through(&all);
+    let mut jittered = all.clone();
+    let aside = jittered.iter_mut().find(|fix| fix.recorded_at == certain_at).expect("a fix");
+    assert_eq!(aside.place, stop, "it is there still");
+    aside.place.longitude += 0.003;
+    let (after, certain_again_at) = through(&jittered);
+    assert_eq!(certain_again_at, certain_at);
+    assert!((after - before).abs() < 1.0, "{after} is {before}");
 }
 
 #[test]

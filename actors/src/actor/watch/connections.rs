@@ -29,6 +29,8 @@ use crate::tracking::{ConnectionChange, Record};
 const MAILBOX: usize = 1_024;
 /// Records handed over at once.
 const TOGETHER: usize = 500;
+/// If the server's clock goes back by more, silence counts anew. Seconds.
+const CLOCK_WENT_BACK_SECONDS: f64 = 60.0;
 /// A vehicle whose record the store refuses for good is looked at again after this time. Seconds.
 const REST_SECONDS: f64 = 3_600.0;
 
@@ -69,6 +71,7 @@ pub(crate) struct Connections {
     generation: u64,
     /// No silence began earlier.
     counts_from: Timestamp,
+    looked_at: Timestamp,
 }
 
 /// Connectivity as it is stored. Where the log says nothing of a vehicle, its state follows from the time between its last
@@ -102,7 +105,7 @@ impl Connections {
         let now = (parts.clock)();
         let generation = parts.permits.generation();
         let (wheel, waiting) = (TimerWheel::new(now), BTreeSet::new());
-        Self { parts, wheel, waiting, is_telling: false, generation, counts_from: now }
+        Self { parts, wheel, waiting, is_telling: false, generation, counts_from: now, looked_at: now }
     }
 
     /// What a vehicle is, as far as can be told; `None`: nobody asks.
@@ -139,6 +142,10 @@ impl Connections {
         if generation != self.generation || !self.parts.permits.is_available() {
             (self.generation, self.counts_from) = (generation, now);
         }
+        if self.looked_at.seconds_since(now) > CLOCK_WENT_BACK_SECONDS {
+            self.begin_anew(now);
+        }
+        self.looked_at = now;
         for (vehicle, turn) in self.wheel.turn(now) {
             if self.parts.tracked.get(&vehicle).is_some_and(|tracked| tracked.turn == turn) {
                 self.waiting.insert(vehicle);
@@ -146,6 +153,19 @@ impl Connections {
         }
         self.tell(ctx);
         self.parts.meters.connection_looks.add(1);
+    }
+
+    /// Lets all silence count from now: the clock was ahead, and what it said then is yet to come.
+    fn begin_anew(&mut self, now: Timestamp) {
+        (self.wheel, self.counts_from) = (TimerWheel::new(now), now);
+        let all: Vec<VehicleId> = self.parts.tracked.keys().copied().collect();
+        for vehicle in all {
+            if let Some(tracked) = self.parts.tracked.get_mut(&vehicle) {
+                tracked.connectivity.hear_no_later(now);
+                tracked.silent_since = tracked.silent_since.min(now);
+            }
+            self.line_up(vehicle);
+        }
     }
 
     /// Hands over what there is to tell, unless something is on its way.

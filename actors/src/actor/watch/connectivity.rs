@@ -54,6 +54,11 @@ impl Connectivity {
         !self.asks.swap(true, Ordering::AcqRel)
     }
 
+    /// Notes that it was heard no later than now: the server's clock went back.
+    pub(crate) fn hear_no_later(&self, than: Timestamp) {
+        self.heard_at.fetch_min(than.as_micros(), Ordering::AcqRel);
+    }
+
     /// Notes that it is in the wheel, and was looked at.
     pub(crate) fn track(&self) {
         self.is_tracked.store(true, Ordering::Release);

@@ -226,13 +226,17 @@ impl HubState {
             self.forget_waiting(vehicle);
             return Uncommitted::Nothing;
         };
-        if !open.is_of(state) {
+        // A state that came to be behind it may have the same position: late fixes add nothing to that.
+        let is_same_position =
+            open.fix() == state.last.as_ref() && open.attributes() == state.attributes.as_ref();
+        if !open.is_of(state) && !is_same_position {
             return Uncommitted::Newer(Arc::clone(open));
         }
         open.note_stored();
-        let settled = open.settled_through;
+        let told =
+            if open.is_of(state) { Uncommitted::This(open.settled_through) } else { Uncommitted::Nothing };
         self.open.remove(&vehicle);
-        Uncommitted::This(settled)
+        told
     }
 
     /// Takes note of a vehicle's committed dirty mark.
