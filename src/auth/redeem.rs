@@ -139,7 +139,7 @@ impl Auth {
             }
             HolderId::System(id) => system_user::set_password(tx.on(), id, &hash, now.into()).await?,
         }
-        session::revoke_all(tx.on(), holder, now.into()).await?;
+        session::revoke_all(&mut tx, holder, now.into()).await?;
         sign_in_attempt::forget(tx.on(), &door.attempts_key(found.email())).await?;
         let entry = entry(AuditAction::ResetPassword, &found, peer.request_id.clone(), now);
         audit::insert(tx.on(), &entry).await?;
@@ -166,7 +166,7 @@ impl Auth {
             .map_err(|error| if is_conflict(&error) { AuthError::EmailTaken } else { error.into() })?;
         // Links sent to the old address may be in another person's hands now.
         link::withdraw(&mut tx, &[Purpose::ResetPassword, Purpose::SignIn], id, now).await?;
-        session::revoke_all(tx.on(), HolderId::Account(id), now.into()).await?;
+        session::revoke_all(&mut tx, HolderId::Account(id), now.into()).await?;
         let entry = AuditEntry {
             before: Some(json!({ "email": account.email.clone() })),
             after: Some(json!({ "email": address })),

@@ -221,7 +221,10 @@ impl Auth {
     /// so its whole session ends.
     pub async fn refresh(&self, refresh_token: &str, peer: &Peer) -> Result<SignedIn, AuthError> {
         let (hash, now) = (secret::hash(refresh_token), self.clock.now());
+        // An unknown one must not keep the store's one writer.
+        let found = session::find(self.db.read(), &hash).await?.ok_or(AuthError::InvalidToken)?;
         let mut tx = self.db.begin().await?;
+        session::hold(tx.on(), found.holder()).await?;
         let Some(family) = session::use_up(tx.on(), &hash, now.into()).await? else {
             if let Some(family) = session::find_used(tx.on(), &hash).await? {
                 self.end(tx, family, AuditAction::ReuseToken, peer, now).await?;
@@ -237,12 +240,10 @@ impl Auth {
 
     /// Ends the session of a refresh token, with its sockets; an unknown one is no error.
     pub async fn logout(&self, refresh_token: &str, peer: &Peer) -> Result<(), AuthError> {
-        let mut tx = self.db.begin().await?;
-        let family = session::find(tx.on(), &secret::hash(refresh_token)).await?;
-        match family {
-            Some(family) => self.end(tx, family, AuditAction::SignOut, peer, self.clock.now()).await,
-            None => Ok(()),
-        }
+        let found = session::find(self.db.read(), &secret::hash(refresh_token)).await?;
+        let Some(family) = found else { return Ok(()) };
+        let tx = self.db.begin().await?;
+        self.end(tx, family, AuditAction::SignOut, peer, self.clock.now()).await
     }
 
     /// Ends a session; one that is over already is not audited again.
@@ -254,7 +255,7 @@ impl Auth {
         peer: &Peer,
         now: Timestamp,
     ) -> Result<(), AuthError> {
-        if session::revoke(tx.on(), family.family_id, now.into()).await?
+        if session::revoke(&mut tx, &family, now.into()).await?
             && let Some(holder) = Holder::find(tx.on(), family.holder()).await?
         {
             audit::insert(tx.on(), &session_entry(why, &holder, peer, now)).await?;

@@ -305,7 +305,7 @@ impl<'a> Held<'a> {
             letters::forget_personal(&mut self.change, changed.id).await?;
         }
         if is_disabled {
-            session::revoke_all(self.change.on(), HolderId::Account(changed.id), now.into()).await?;
+            session::revoke_all(self.change.tx(), HolderId::Account(changed.id), now.into()).await?;
         }
         if current.status == AccountStatus::Locked {
             let key = email_key(&current.attributes.email);
