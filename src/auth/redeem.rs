@@ -62,6 +62,7 @@ impl Auth {
     ) -> Result<SignedIn, AuthError> {
         let (mut tx, holder, _) = self.accept(token, password, peer).await?;
         let signed_in = self.open_session(&mut tx, holder, self.clock.now()).await?;
+        let signed_in = signed_in.ok_or(AuthError::LinkExpired)?;
         tx.commit().await?;
         Ok(signed_in)
     }

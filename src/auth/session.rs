@@ -135,15 +135,23 @@ impl Auth {
         }
         holder.require_active_organization()?;
         let mut tx = self.db.begin().await?;
+        // While its password waited to be checked, the holder may have been given another one.
+        let signed_in = self.open_session(&mut tx, holder.clone(), now).await?;
+        let signed_in = signed_in.ok_or(AuthError::InvalidCredentials)?;
         sign_in_attempt::succeeded(&mut tx, &key, &peer.address, now.into()).await?;
         audit::insert(tx.on(), &session_entry(AuditAction::SignIn, holder, peer, now)).await?;
-        let signed_in = self.open_session(&mut tx, holder.clone(), now).await?;
         tx.commit().await?;
         Ok(signed_in)
     }
 
-    /// Whether a signed-in user knows their password; wrong guesses count as failed sign-ins.
-    pub async fn proves(&self, account: Uuid, password: String, peer: &Peer) -> Result<bool, AuthError> {
+    /// The hash of a signed-in user's password, if they know it; wrong guesses count as failed sign-ins. What it proves holds for
+    /// as long as the account has this hash: it may be given another password at any moment.
+    pub async fn proves(
+        &self,
+        account: Uuid,
+        password: String,
+        peer: &Peer,
+    ) -> Result<Option<String>, AuthError> {
         let holder = Holder::find(self.db.read(), HolderId::Account(account)).await?;
         let holder = holder.ok_or(AuthError::Unauthenticated)?;
         let key = SignInKind::Account.attempts_key(holder.email());
@@ -152,7 +160,8 @@ impl Auth {
         if let Some(refused) = self.count_attempt(&key, peer, now).await? {
             return Err(AuthError::TooManyAttempts(refused.wait_seconds));
         }
-        let fits = self.hasher.fits(place, password, holder.password_hash()).await?;
+        let hash = holder.password_hash();
+        let fits = self.hasher.fits(place, password, hash.clone()).await?;
         if fits {
             let mut tx = self.db.begin().await?;
             sign_in_attempt::succeeded(&mut tx, &key, &peer.address, now.into()).await?;
@@ -160,7 +169,7 @@ impl Auth {
         } else {
             self.note(AuditAction::SignInFailed, Some(&holder), peer, now).await?;
         }
-        Ok(fits)
+        Ok(hash.filter(|_| fits))
     }
 
     /// Waits until no other attempt at this account from this address is being judged. Until a password fits, its
@@ -281,7 +290,7 @@ impl Auth {
             one_time_token::use_up(tx.on(), &secret::hash(token), Purpose::SignIn, now.into()).await?;
         let id = subject.flatten().ok_or(AuthError::InvalidToken)?;
         let holder = usable(Holder::find(tx.on(), HolderId::Account(id)).await?)?;
-        let signed_in = self.open_session(&mut tx, holder, now).await?;
+        let signed_in = self.open_session(&mut tx, holder, now).await?.ok_or(AuthError::InvalidToken)?;
         tx.commit().await?;
         Ok(signed_in)
     }
@@ -330,15 +339,19 @@ impl Auth {
         }
     }
 
+    /// Opens a session; `None` if the holder was given another password since it was found, or may not sign in any more.
     pub(super) async fn open_session(
         &self,
         tx: &mut Tx,
         holder: Holder,
         now: Timestamp,
-    ) -> Result<SignedIn, AuthError> {
-        holder.note_sign_in(tx.on(), now.into()).await?;
+    ) -> Result<Option<SignedIn>, AuthError> {
+        if !holder.note_sign_in(tx.on(), now.into()).await? {
+            return Ok(None);
+        }
         session::forget_ended(tx.on(), holder.id(), now.into()).await?;
-        self.next_token(tx, holder, clock::new_id(), now, now.plus_seconds(SESSION_SECONDS)).await
+        let ends_at = now.plus_seconds(SESSION_SECONDS);
+        self.next_token(tx, holder, clock::new_id(), now, ends_at).await.map(Some)
     }
 
     async fn next_token(

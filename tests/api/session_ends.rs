@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use futures_util::future::join3;
+use futures_util::future::{join, join_all, join3};
+use serde_json::json;
 use uuid::Uuid;
 use waypost::auth::{AuthError, Peer};
 use waypost::domain::account::Role;
+use waypost::store::account;
 use waypost::store::session::{self, HolderId};
 use waypost::store::sql::{Engine, Tx};
 use waypost_test_support::eventually;
 
-use crate::harness::{ANSWER_WITHIN, App, on_each_engine};
+use crate::harness::{ANSWER_WITHIN, App, PASSWORD, ROOT, on_each_engine, text};
 
 fn at(address: &str) -> Peer {
     Peer { address: address.to_owned(), request_id: None }
@@ -71,6 +73,81 @@ fn a_refresh_under_way_does_not_outlive_its_session() {
                 assert!(matches!(again, Err(AuthError::InvalidToken)), "{is_logout}: {again:?}");
             }
         }
+        app
+    });
+}
+
+/// The id of [`ROOT`].
+async fn root(app: &App) -> Uuid {
+    text(&app.get("/v1/auth/me", &app.root).await.ok(200)["id"]).parse().unwrap()
+}
+
+#[test]
+fn a_password_that_is_reset_while_it_waits_to_be_checked_opens_no_session() {
+    on_each_engine(async |app| {
+        let (auth, db) = (&app.context.auth, &app.context.db);
+        app.post("/v1/auth/forgot-password", "", json!({ "email": ROOT })).await.ok(202);
+        let reset = app.link(ROOT, 1).await.replace("/reset/", "");
+        let (crowded, elsewhere) = (at("192.0.2.1"), at("192.0.2.2"));
+        let attempts = async |count: i64| {
+            let counted = "select count(*) from login_attempt where address = $1";
+            let many = db.read().sql(counted).bind(&crowded.address).scalar::<i64>().await;
+            many.is_ok_and(|found| found >= count)
+        };
+        // Before it in the line of its address.
+        let others =
+            (0..20).map(|index| {
+                let crowded = &crowded;
+                async move {
+                    auth.login(&format!("{index}@example.org"), PASSWORD.into(), crowded).await.map(drop)
+                }
+            });
+        let signed_in = async {
+            eventually(ANSWER_WITHIN, || attempts(20)).await;
+            auth.login(ROOT, PASSWORD.into(), &crowded).await
+        };
+        let reset = async {
+            eventually(ANSWER_WITHIN, || attempts(21)).await;
+            auth.reset_password(&reset, "another long password".into(), &elsewhere).await.unwrap();
+        };
+        let (_, signed_in, ()) = join3(join_all(others), signed_in, reset).await;
+        let refused = signed_in.map(drop);
+        assert!(matches!(refused, Err(AuthError::InvalidCredentials)), "{refused:?}");
+        app
+    });
+}
+
+#[test]
+fn a_sign_in_waits_for_a_reset_that_is_not_committed_yet() {
+    on_each_engine(async |app| {
+        let (root, now) = (root(&app).await, app.context.clock.now());
+        let mut reset = app.context.db.begin().await.unwrap();
+        account::set_password(reset.on(), root, "another", now.into()).await.unwrap();
+        let committed = async {
+            are_waiting(&app, 1).await;
+            reset.commit().await.unwrap();
+        };
+        let peer = at("192.0.2.1");
+        let signed_in = join(app.context.auth.login(ROOT, PASSWORD.into(), &peer), committed).await.0;
+        let refused = signed_in.map(drop);
+        assert!(matches!(refused, Err(AuthError::InvalidCredentials)), "{refused:?}");
+        app
+    });
+}
+
+#[test]
+fn a_password_that_is_reset_while_it_is_checked_changes_no_address() {
+    on_each_engine(async |app| {
+        let (root, now) = (root(&app).await, app.context.clock.now());
+        let mut reset = app.context.db.begin().await.unwrap();
+        account::set_password(reset.on(), root, "another", now.into()).await.unwrap();
+        let committed = async {
+            are_waiting(&app, 1).await;
+            reset.commit().await.unwrap();
+        };
+        let asked = json!({ "email": "thief@example.org", "currentPassword": PASSWORD });
+        let said = join(app.put(&format!("/v1/users/{root}"), &app.root, asked), committed).await.0;
+        assert_eq!(said.problem(422, "validationFailed")["errors"][0]["pointer"], "/currentPassword");
         app
     });
 }
