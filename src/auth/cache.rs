@@ -40,6 +40,11 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         None
     }
 
+    /// Whether anything was known, even if it has changed since.
+    pub(super) fn recalls(&self, key: &K) -> bool {
+        self.lock().contains_key(key)
+    }
+
     /// A value from memory, or looked up and kept. What is found nowhere, or belongs to no organization, is not kept: a
     /// stranger can make up any number of tokens.
     pub(super) async fn look_up<E>(
@@ -49,11 +54,25 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         organization: impl FnOnce(&V) -> Option<OrganizationId>,
         look_up: impl Future<Output = Result<Option<V>, E>>,
     ) -> Result<Option<V>, E> {
-        if let Some(known) = self.known(&key) {
-            return Ok(Some(known));
+        match self.known(&key) {
+            Some(known) => Ok(Some(known)),
+            None => self.learn(sessions, key, organization, look_up).await,
         }
+    }
+
+    /// As [`look_up`](Self::look_up), but looked up whatever is known.
+    pub(super) async fn learn<E>(
+        &self,
+        sessions: &Sessions,
+        key: K,
+        organization: impl FnOnce(&V) -> Option<OrganizationId>,
+        look_up: impl Future<Output = Result<Option<V>, E>>,
+    ) -> Result<Option<V>, E> {
         let looked_up_at = sessions.revocations();
-        let Some(value) = look_up.await? else { return Ok(None) };
+        let Some(value) = look_up.await? else {
+            self.lock().remove(&key);
+            return Ok(None);
+        };
         if let Some(organization) = organization(&value) {
             let changes = sessions.tracker_changes(organization);
             let as_of = changes.count();

@@ -12,7 +12,7 @@ use super::caller::{Caller, Credential};
 use super::entry::{Peer, session_entry};
 use super::error::AuthError;
 use super::holder::Holder;
-use super::link;
+use super::link::{self, LinkStatus};
 use super::password::{PATIENCE, QueueSlot};
 use super::principal::Principal;
 use super::secret;
@@ -285,6 +285,9 @@ impl Auth {
     /// Signs in with such a token.
     pub async fn redeem_sign_in_link(&self, token: &str) -> Result<SignedIn, AuthError> {
         let now = self.clock.now();
+        if !matches!(link::look(&self.db, token, Purpose::SignIn, now).await?, LinkStatus::Good(_)) {
+            return Err(AuthError::InvalidToken);
+        }
         let mut tx = self.db.begin().await?;
         let subject =
             one_time_token::use_up(tx.on(), &secret::hash(token), Purpose::SignIn, now.into()).await?;
@@ -299,8 +302,7 @@ impl Auth {
     pub async fn caller(&self, token: &str) -> Result<Caller, AuthError> {
         let now = self.clock.now();
         if api_keys::is_key(token) {
-            let (caller, _) =
-                api_keys::look_up(&self.db, KeyName::TokenHash(&secret::hash(token)), now).await?;
+            let caller = self.api_keys.find_current(&self.db, &self.sessions, token, now).await?;
             self.api_keys.note_use(&caller, now);
             return Ok(caller);
         }

@@ -12,7 +12,7 @@ use waypost::store::session::{self, HolderId};
 use waypost::store::sql::{Engine, Tx};
 use waypost_test_support::eventually;
 
-use crate::harness::{ANSWER_WITHIN, App, PASSWORD, ROOT, on_each_engine, text};
+use crate::harness::{ANSWER_WITHIN, App, PASSWORD, ROOT, on_each_engine, text, with_app};
 
 fn at(address: &str) -> Peer {
     Peer { address: address.to_owned(), request_id: None }
@@ -148,6 +148,24 @@ fn a_password_that_is_reset_while_it_is_checked_changes_no_address() {
         let asked = json!({ "email": "thief@example.org", "currentPassword": PASSWORD });
         let said = join(app.put(&format!("/v1/users/{root}"), &app.root, asked), committed).await.0;
         assert_eq!(said.problem(422, "validationFailed")["errors"][0]["pointer"], "/currentPassword");
+        app
+    });
+}
+
+/// On SQLite there is one writer, whom a stranger may not keep busy.
+#[test]
+fn a_made_up_token_waits_for_no_writer() {
+    with_app(async |app| {
+        let (auth, peer) = (&app.context.auth, at("192.0.2.1"));
+        let writer = app.context.db.begin().await.unwrap();
+        let answered = join3(
+            auth.refresh("wpr_unknown", &peer),
+            auth.logout("wpr_unknown", &peer),
+            auth.redeem_sign_in_link("wpl_unknown"),
+        );
+        let answers = tokio::time::timeout(Duration::from_secs(3), answered).await.expect("nobody waits");
+        assert!(matches!(answers, (Err(AuthError::InvalidToken), Ok(()), Err(AuthError::InvalidToken))));
+        drop(writer);
         app
     });
 }
