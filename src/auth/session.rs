@@ -1,7 +1,6 @@
 //! Signing in, staying signed in, signing out.
 
 use serde::Serialize;
-use tokio::time::timeout;
 use utoipa::ToSchema;
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
@@ -13,28 +12,23 @@ use super::entry::{Peer, session_entry};
 use super::error::AuthError;
 use super::holder::Holder;
 use super::link::{self, LinkStatus};
-use super::password::{PATIENCE, QueueSlot};
 use super::principal::Principal;
 use super::secret;
-use super::service::{Attempt, Auth};
+use super::service::Auth;
 use crate::clock;
 use crate::domain::account::email_key;
 use crate::domain::audit::AuditAction;
-use crate::locks::KeyGuard;
 use crate::sessions::{End, Sessions};
 use crate::store::one_time_token::{self, Purpose};
 use crate::store::session::{self, Family, HolderId, NewRefreshToken};
-use crate::store::sign_in_attempt::{self, ALL, ALL_FAILURES, Attempts, FAILURES};
 use crate::store::sql::{Db, SqlError, Tx};
 use crate::store::system_user::KeyName;
-use crate::store::{account, audit, system_user};
+use crate::store::{account, audit, sign_in_attempt, system_user};
 
 /// Seconds after which an unused refresh token expires.
 const IDLE_SECONDS: f64 = 7.0 * 86_400.0;
 /// Seconds after which a session ends, however often it is refreshed.
 const SESSION_SECONDS: f64 = 30.0 * 86_400.0;
-/// How long failures count, in seconds.
-const WINDOW_SECONDS: f64 = 15.0 * 60.0;
 
 /// The result of a sign-in.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -51,13 +45,6 @@ pub struct SignedIn {
     /// Who.
     #[serde(flatten)]
     pub principal: Principal,
-}
-
-/// A sign-in that is refused before its password is checked.
-struct Refused {
-    wait_seconds: u64,
-    /// Whether it is the first refusal in its window.
-    is_first: bool,
 }
 
 /// The kind of sign-in.
@@ -116,7 +103,7 @@ impl Auth {
         if let Some(refused) = refused {
             tracing::warn!(client = peer.address, "sign-in refused: too many failures");
             if refused.is_first {
-                self.note(AuditAction::SignInRefused, holder.as_ref(), peer, now).await?;
+                self.note(AuditAction::SignInRefused, holder.as_ref(), &key, peer, now).await?;
             }
             return Err(AuthError::TooManyAttempts(refused.wait_seconds));
         }
@@ -124,7 +111,7 @@ impl Auth {
         let fits = self.hasher.fits(place, password, hash).await?;
         let Some(holder) = holder.as_ref().filter(|_| fits) else {
             tracing::info!(client = peer.address, "sign-in failed");
-            self.note(AuditAction::SignInFailed, holder.as_ref(), peer, now).await?;
+            self.note(AuditAction::SignInFailed, holder.as_ref(), &key, peer, now).await?;
             return Err(AuthError::InvalidCredentials);
         };
         if holder.is_unverified() {
@@ -167,62 +154,24 @@ impl Auth {
             sign_in_attempt::succeeded(&mut tx, &key, &peer.address, now.into()).await?;
             tx.commit().await?;
         } else {
-            self.note(AuditAction::SignInFailed, Some(&holder), peer, now).await?;
+            self.note(AuditAction::SignInFailed, Some(&holder), &key, peer, now).await?;
         }
         Ok(hash.filter(|_| fits))
     }
 
-    /// Waits until no other attempt at this account from this address is being judged. Until a password fits, its
-    /// attempt counts as a failure, so right ones at the same moment would refuse each other.
-    async fn attempt_turn(
-        &self,
-        key: &str,
-        peer: &Peer,
-    ) -> Result<(QueueSlot<'_>, KeyGuard<Attempt>), AuthError> {
-        let place = self.hasher.queue(&peer.address)?;
-        let attempt = (key.to_owned(), peer.address.clone());
-        let turn = timeout(PATIENCE, self.attempts.lock(attempt)).await.map_err(|_| AuthError::Busy)?;
-        Ok((place, turn))
-    }
-
-    /// Counts an attempt. Failures from one address make that address wait, for that account alone. Very many
-    /// failures from all addresses make every address wait that the account has not signed in from before.
-    async fn count_attempt(
-        &self,
-        key: &str,
-        peer: &Peer,
-        now: Timestamp,
-    ) -> Result<Option<Refused>, SqlError> {
-        let ends_at = now.plus_seconds(WINDOW_SECONDS).into();
-        let of = |attempts: Attempts, most: i64| {
-            let wait = attempts.window_ends_at.0.seconds_since(now).ceil().max(1.0);
-            (attempts.failures > most)
-                .then_some(Refused { wait_seconds: wait as u64, is_first: attempts.failures == most + 1 })
-        };
-        let own = sign_in_attempt::count(&self.db, key, &peer.address, now.into(), ends_at).await?;
-        if let Some(refused) = of(own, FAILURES) {
-            return Ok(Some(refused)); // counted there alone, so that no single address fills the count of all
-        }
-        let all = sign_in_attempt::count(&self.db, key, ALL, now.into(), ends_at).await?;
-        match of(all, ALL_FAILURES) {
-            Some(refused) if !sign_in_attempt::is_known(&self.db, key, &peer.address).await? => {
-                Ok(Some(refused))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// Audits an event of an account, if the account exists.
+    /// Audits an event of an account. If there is no account, something is written all the same, so that the time of the answer
+    /// does not tell.
     async fn note(
         &self,
         action: AuditAction,
         holder: Option<&Holder>,
+        key: &str,
         peer: &Peer,
         now: Timestamp,
     ) -> Result<(), SqlError> {
         match holder {
             Some(holder) => audit::insert(self.db.write(), &session_entry(action, holder, peer, now)).await,
-            None => Ok(()),
+            None => sign_in_attempt::rewrite(&self.db, key, &peer.address).await,
         }
     }
 
