@@ -3,6 +3,7 @@
 //! Owns the classes and the fallback: while Redis is away, each process counts for itself and no request waits. Knows
 //! nothing of requests.
 
+use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -21,7 +22,7 @@ use crate::store::redis_limit::RedisLimits;
 pub enum Class {
     /// Signing in and up, and everything that sends mail or allows guessing: by address, or by account if signed in.
     SignIn,
-    /// All other requests of people and programs: by account, or by address if not signed in.
+    /// All other requests of people and programs: by account, or by address if not signed in. Unknown credentials of any kind, too.
     Requests,
     /// Trackers: by token.
     Ingest,
@@ -75,6 +76,8 @@ struct Bucket {
     rate: Rate,
     counter: Counter,
     counted: AtomicU32,
+    /// Who was refused, and until when nothing more is allowed.
+    refused: Mutex<HashMap<String, Instant>>,
 }
 
 impl RateLimits {
@@ -93,29 +96,45 @@ impl RateLimits {
 
     /// Counts a request of `who`; `None` if the class has no limit.
     pub async fn count(&self, class: Class, who: &str) -> Option<BucketState> {
-        let bucket = match class {
+        let bucket = self.bucket(class)?;
+        let state = match self.count_shared(bucket, who).await {
+            Some(state) => state,
+            None => bucket.count(who),
+        };
+        if !state.is_allowed {
+            bucket.note_refused(who, state.wait);
+        }
+        Some(state)
+    }
+
+    /// What a request of `who` would be refused with, if one was refused and no more are allowed yet. Counts nothing.
+    #[must_use]
+    pub fn still_refused(&self, class: Class, who: &str) -> Option<BucketState> {
+        let bucket = self.bucket(class)?;
+        let until = *bucket.refused.lock().get(who)?;
+        let wait = until.checked_duration_since(Instant::now())?;
+        Some(bucket.state(0, wait, false))
+    }
+
+    fn bucket(&self, class: Class) -> Option<&Bucket> {
+        match class {
             Class::SignIn => self.sign_in.as_ref(),
             Class::Requests => self.requests.as_ref(),
             Class::Ingest => self.ingest.as_ref(),
-        }?;
-        if let Some(shared) = self.shared.as_ref().filter(|_| self.is_redis_there()) {
-            match shared.count(class.as_str(), who, bucket.rate.count, bucket.rate.per).await {
-                Ok(counted) => {
-                    return Some(BucketState {
-                        class,
-                        rate: bucket.rate,
-                        remaining: counted.remaining,
-                        wait: counted.wait,
-                        is_allowed: counted.is_allowed,
-                    });
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "Redis does not count; this process counts for itself");
-                    *self.away_until.lock() = Some(Instant::now() + AWAY);
-                }
+        }
+    }
+
+    /// Counts in Redis, if there is one that counts.
+    async fn count_shared(&self, bucket: &Bucket, who: &str) -> Option<BucketState> {
+        let shared = self.shared.as_ref().filter(|_| self.is_redis_there())?;
+        match shared.count(bucket.class.as_str(), who, bucket.rate.count, bucket.rate.per).await {
+            Ok(counted) => Some(bucket.state(counted.remaining, counted.wait, counted.is_allowed)),
+            Err(error) => {
+                tracing::warn!(%error, "Redis does not count; this process counts for itself");
+                *self.away_until.lock() = Some(Instant::now() + AWAY);
+                None
             }
         }
-        Some(bucket.count(who))
     }
 
     fn is_redis_there(&self) -> bool {
@@ -133,27 +152,33 @@ impl Bucket {
         let counter: RateLimiter<String, DashMapStateStore<String>, MonotonicClock> =
             RateLimiter::new(quota, DashMapStateStore::default(), MonotonicClock);
         let counter = counter.with_middleware();
-        Self { class, rate, counter, counted: AtomicU32::new(0) }
+        Self { class, rate, counter, counted: AtomicU32::new(0), refused: Mutex::default() }
+    }
+
+    const fn state(&self, remaining: u32, wait: Duration, is_allowed: bool) -> BucketState {
+        BucketState { class: self.class, rate: self.rate, remaining, wait, is_allowed }
+    }
+
+    fn note_refused(&self, who: &str, wait: Duration) {
+        let now = Instant::now();
+        let mut refused = self.refused.lock();
+        if refused.len() >= SWEEP_EVERY as usize {
+            refused.retain(|_, until| *until > now);
+        }
+        refused.insert(who.to_owned(), now + wait);
     }
 
     fn count(&self, who: &str) -> BucketState {
         if self.counted.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
             self.counter.retain_recent();
         }
-        let bucket = |remaining, wait, is_allowed| BucketState {
-            class: self.class,
-            rate: self.rate,
-            remaining,
-            wait,
-            is_allowed,
-        };
         match self.counter.check_key(&who.to_owned()) {
             Ok(state) => {
                 let remaining = state.remaining_burst_capacity();
                 let used = self.rate.count.saturating_sub(remaining);
-                bucket(remaining, self.rate.per / self.rate.count.max(1) * used, true)
+                self.state(remaining, self.rate.per / self.rate.count.max(1) * used, true)
             }
-            Err(until) => bucket(0, until.wait_time_from(MonotonicClock.now()), false),
+            Err(until) => self.state(0, until.wait_time_from(MonotonicClock.now()), false),
         }
     }
 }
@@ -171,5 +196,21 @@ mod tests {
         assert!(!refused.is_allowed);
         assert!(refused.wait > Duration::from_secs(1000) && refused.wait <= Duration::from_secs(1200));
         assert!(bucket.count("b").is_allowed);
+    }
+
+    #[actix_rt::test]
+    async fn who_was_refused_is_until_a_request_is_allowed_again() {
+        let rate = Some(Rate { count: 1, per: Duration::from_millis(200) });
+        let limits = RateLimits::new(&Settings { rate_limit: rate, ..Settings::default() }, None);
+        let refused = |who: &str| limits.still_refused(Class::Requests, who);
+        limits.count(Class::Requests, "a").await;
+        assert_eq!(refused("a"), None, "nobody was refused yet");
+        let counted = limits.count(Class::Requests, "a").await.unwrap();
+        let still = refused("a").unwrap();
+        assert!(!still.is_allowed && !counted.is_allowed && still.wait <= counted.wait, "{still:?}");
+        assert_eq!((refused("b"), limits.still_refused(Class::SignIn, "a")), (None, None));
+        tokio::time::sleep(counted.wait).await;
+        assert_eq!(refused("a"), None);
+        assert!(limits.count(Class::Requests, "a").await.unwrap().is_allowed);
     }
 }

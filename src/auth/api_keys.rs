@@ -1,11 +1,11 @@
 //! Long-lived keys of system users. One that reports positions is looked up once, then found in memory until
-//! something about it, its system user or its organization changes.
+//! something about it, its system user or its organization changes. Others are looked up each time, and known to exist.
 
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
 use uuid::Uuid;
-use waypost_actors::model::Timestamp;
+use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::cache::Cache;
 use super::caller::{Caller, Credential};
@@ -22,9 +22,12 @@ pub const PREFIX: &str = "wpk_";
 /// Most keys kept, at some 500 bytes each; beyond that, the cache is emptied.
 const MOST_KEYS: usize = 50_000;
 
+/// The caller whom a key signs in, and from when on it is refused.
+type Found = (Caller, Option<Timestamp>);
+
 /// Keys that were looked up, by the hash of their tokens, and when each was last accepted.
 pub(super) struct ApiKeys {
-    known: Cache<secret::Hash, (Caller, Option<Timestamp>)>,
+    known: Cache<secret::Hash, Found>,
     /// Not yet stored: at most one entry for each key there is.
     used: Mutex<HashMap<Uuid, Timestamp>>,
 }
@@ -41,11 +44,7 @@ pub(super) fn is_key(token: &str) -> bool {
 }
 
 /// The caller whom a key signs in, as stored; fails unless key, system user and organization are all usable.
-pub(super) async fn look_up(
-    db: &Db,
-    key: KeyName<'_>,
-    now: Timestamp,
-) -> Result<(Caller, Option<Timestamp>), AuthError> {
+pub(super) async fn look_up(db: &Db, key: KeyName<'_>, now: Timestamp) -> Result<Found, AuthError> {
     let KeySignIn { key_id, key_scopes, key_expires_at, mut user } =
         system_user::find_with_key(db, key).await?.ok_or(AuthError::UnknownKey)?;
     let expires_at = key_expires_at.map(Timestamp::from);
@@ -60,6 +59,19 @@ pub(super) async fn look_up(
     }
     holder.require_active_organization()?;
     Ok((Caller::of(&holder, Credential::Key(key_id), now), expires_at))
+}
+
+/// As [`look_up`], by the hash of a key's token; `None` for an unknown one.
+async fn look_up_hashed(db: &Db, hash: &[u8], now: Timestamp) -> Result<Option<Found>, AuthError> {
+    match look_up(db, KeyName::TokenHash(hash), now).await {
+        Err(AuthError::UnknownKey) => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+/// The organization whose changes a key is subject to.
+fn whose((caller, _): &Found) -> Option<OrganizationId> {
+    caller.organization_id
 }
 
 fn require_unexpired(expires_at: Option<Timestamp>, now: Timestamp) -> Result<(), AuthError> {
@@ -79,13 +91,29 @@ impl ApiKeys {
         now: Timestamp,
     ) -> Result<Caller, AuthError> {
         let hash = secret::hash(token);
-        let found = async { look_up(db, KeyName::TokenHash(&hash), now).await.map(Some) };
-        let of = |(caller, _): &(Caller, Option<Timestamp>)| caller.organization_id;
-        let (caller, expires_at) =
-            self.known.look_up(sessions, hash.clone(), of, found).await?.ok_or(AuthError::UnknownKey)?;
+        let found = self.known.look_up(sessions, hash.clone(), whose, look_up_hashed(db, &hash, now)).await?;
+        let (caller, expires_at) = found.ok_or(AuthError::UnknownKey)?;
         // One from memory may have expired since.
         require_unexpired(expires_at, now)?;
         Ok(caller)
+    }
+
+    /// As [`find`](Self::find), but as stored now.
+    pub(super) async fn find_current(
+        &self,
+        db: &Db,
+        sessions: &Sessions,
+        token: &str,
+        now: Timestamp,
+    ) -> Result<Caller, AuthError> {
+        let hash = secret::hash(token);
+        let found = self.known.learn(sessions, hash.clone(), whose, look_up_hashed(db, &hash, now)).await?;
+        found.map(|(caller, _)| caller).ok_or(AuthError::UnknownKey)
+    }
+
+    /// Whether a key was found before.
+    pub(super) fn recalls(&self, token: &str) -> bool {
+        self.known.recalls(&secret::hash(token))
     }
 
     /// Notes that a key was accepted; stored from time to time.

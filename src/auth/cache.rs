@@ -37,7 +37,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     }
 
     /// Whether something was found the last time, even if it has changed since.
-    pub(super) fn was_found(&self, key: &K) -> bool {
+    pub(super) fn recalls(&self, key: &K) -> bool {
         self.lock().contains_key(key)
     }
 
@@ -50,9 +50,20 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         organization: impl FnOnce(&V) -> Option<OrganizationId>,
         look_up: impl Future<Output = Result<Option<V>, E>>,
     ) -> Result<Option<V>, E> {
-        if let Some(known) = self.known(&key) {
-            return Ok(Some(known));
+        match self.known(&key) {
+            Some(known) => Ok(Some(known)),
+            None => self.learn(sessions, key, organization, look_up).await,
         }
+    }
+
+    /// As [`look_up`](Self::look_up), but looked up whatever is known.
+    pub(super) async fn learn<E>(
+        &self,
+        sessions: &Sessions,
+        key: K,
+        organization: impl FnOnce(&V) -> Option<OrganizationId>,
+        look_up: impl Future<Output = Result<Option<V>, E>>,
+    ) -> Result<Option<V>, E> {
         let looked_up_at = sessions.revocations();
         let Some(value) = look_up.await? else {
             self.lock().remove(&key);
@@ -104,7 +115,7 @@ mod tests {
         let before = changes.count();
         sessions.trackers_changed(FLEET);
         assert_eq!((cache.known(&"a"), cache.known(&"b")), (None, Some(2)));
-        assert!(cache.was_found(&"a") && !cache.was_found(&"c"), "that there was one is known still");
+        assert!(cache.recalls(&"a") && !cache.recalls(&"c"), "that there was one is known still");
         cache.keep([("a", 1)], &changes, before);
         assert_eq!(cache.known(&"a"), None, "a late answer is no news");
     }
@@ -131,7 +142,7 @@ mod tests {
         sessions.trackers_changed(FLEET);
         let gone = async { Ok::<Option<i32>, ()>(None) };
         assert_eq!(cache.look_up(&sessions, "a", |_| None, gone).await, Ok(None));
-        assert!(!cache.was_found(&"a"));
+        assert!(!cache.recalls(&"a"));
         assert_eq!(cache.known(&"b"), None, "without an organization nothing would tell of a change");
     }
 

@@ -127,11 +127,12 @@ impl Holder {
         subscription.as_ref().is_none_or(|subscription| subscription.is_running(now))
     }
 
-    /// Records a sign-in.
-    pub(super) async fn note_sign_in(&self, on: On<'_>, now: Time) -> Result<(), SqlError> {
+    /// Records a sign-in; `false` if the holder was given another password since it was found, or may not sign in any more.
+    pub(super) async fn note_sign_in(&self, on: On<'_>, now: Time) -> Result<bool, SqlError> {
+        let hash = self.password_hash().unwrap_or_default();
         match self.id() {
-            HolderId::Account(id) => account::signed_in(on, id, now).await,
-            HolderId::System(id) => system_user::signed_in(on, id, now).await,
+            HolderId::Account(id) => account::signed_in(on, id, hash, now).await,
+            HolderId::System(id) => system_user::signed_in(on, id, hash, now).await,
         }
     }
 }

@@ -5,6 +5,7 @@
 mod access_token;
 mod accounts;
 mod api_keys;
+mod attempts;
 mod cache;
 mod caller;
 pub mod cipher;

@@ -62,6 +62,7 @@ impl Auth {
     ) -> Result<SignedIn, AuthError> {
         let (mut tx, holder, _) = self.accept(token, password, peer).await?;
         let signed_in = self.open_session(&mut tx, holder, self.clock.now()).await?;
+        let signed_in = signed_in.ok_or(AuthError::LinkExpired)?;
         tx.commit().await?;
         Ok(signed_in)
     }
@@ -139,7 +140,7 @@ impl Auth {
             }
             HolderId::System(id) => system_user::set_password(tx.on(), id, &hash, now.into()).await?,
         }
-        session::revoke_all(tx.on(), holder, now.into()).await?;
+        session::revoke_all(&mut tx, holder, now.into()).await?;
         sign_in_attempt::forget(tx.on(), &door.attempts_key(found.email())).await?;
         let entry = entry(AuditAction::ResetPassword, &found, peer.request_id.clone(), now);
         audit::insert(tx.on(), &entry).await?;
@@ -166,7 +167,7 @@ impl Auth {
             .map_err(|error| if is_conflict(&error) { AuthError::EmailTaken } else { error.into() })?;
         // Links sent to the old address may be in another person's hands now.
         link::withdraw(&mut tx, &[Purpose::ResetPassword, Purpose::SignIn], id, now).await?;
-        session::revoke_all(tx.on(), HolderId::Account(id), now.into()).await?;
+        session::revoke_all(&mut tx, HolderId::Account(id), now.into()).await?;
         let entry = AuditEntry {
             before: Some(json!({ "email": account.email.clone() })),
             after: Some(json!({ "email": address })),

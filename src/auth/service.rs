@@ -130,10 +130,21 @@ impl Auth {
         self.by_name.known(&(organization, unique_id.to_owned()))
     }
 
-    /// Whether [`Auth::device`] found the tracker the last time it was asked.
+    /// Whether a device was a tracker of an organization when it was last looked up.
     #[must_use]
-    pub fn was_device(&self, organization: OrganizationId, unique_id: &str) -> bool {
-        self.by_name.was_found(&(organization, unique_id.to_owned()))
+    pub fn recalls_device(&self, organization: OrganizationId, unique_id: &str) -> bool {
+        self.by_name.recalls(&(organization, unique_id.to_owned()))
+    }
+
+    /// Whether a token is good, or was, as far as can be told without the store: an access token that we signed, or the token of
+    /// a tracker or a key that was found before. Nobody can make one up.
+    #[must_use]
+    pub fn recalls(&self, token: &str) -> bool {
+        if is_key(token) {
+            return self.api_keys.recalls(token);
+        }
+        self.access_tokens().check(token, self.clock.now()).is_some()
+            || self.by_token.recalls(&secret::hash(token))
     }
 
     /// The caller of a request that reports positions, by an access token or a key; a key is found in memory if it

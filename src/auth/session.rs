@@ -1,7 +1,6 @@
 //! Signing in, staying signed in, signing out.
 
 use serde::Serialize;
-use tokio::time::timeout;
 use utoipa::ToSchema;
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
@@ -12,29 +11,24 @@ use super::caller::{Caller, Credential};
 use super::entry::{Peer, session_entry};
 use super::error::AuthError;
 use super::holder::Holder;
-use super::link;
-use super::password::{PATIENCE, QueueSlot};
+use super::link::{self, LinkStatus};
 use super::principal::Principal;
 use super::secret;
-use super::service::{Attempt, Auth};
+use super::service::Auth;
 use crate::clock;
 use crate::domain::account::email_key;
 use crate::domain::audit::AuditAction;
-use crate::locks::KeyGuard;
 use crate::sessions::{End, Sessions};
 use crate::store::one_time_token::{self, Purpose};
 use crate::store::session::{self, Family, HolderId, NewRefreshToken};
-use crate::store::sign_in_attempt::{self, ALL, ALL_FAILURES, Attempts, FAILURES};
 use crate::store::sql::{Db, SqlError, Tx};
 use crate::store::system_user::KeyName;
-use crate::store::{account, audit, system_user};
+use crate::store::{account, audit, sign_in_attempt, system_user};
 
 /// Seconds after which an unused refresh token expires.
 const IDLE_SECONDS: f64 = 7.0 * 86_400.0;
 /// Seconds after which a session ends, however often it is refreshed.
 const SESSION_SECONDS: f64 = 30.0 * 86_400.0;
-/// How long failures count, in seconds.
-const WINDOW_SECONDS: f64 = 15.0 * 60.0;
 
 /// The result of a sign-in.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -51,13 +45,6 @@ pub struct SignedIn {
     /// Who.
     #[serde(flatten)]
     pub principal: Principal,
-}
-
-/// A sign-in that is refused before its password is checked.
-struct Refused {
-    wait_seconds: u64,
-    /// Whether it is the first refusal in its window.
-    is_first: bool,
 }
 
 /// The kind of sign-in.
@@ -116,7 +103,7 @@ impl Auth {
         if let Some(refused) = refused {
             tracing::warn!(client = peer.address, "sign-in refused: too many failures");
             if refused.is_first {
-                self.note(AuditAction::SignInRefused, holder.as_ref(), peer, now).await?;
+                self.note(AuditAction::SignInRefused, holder.as_ref(), &key, peer, now).await?;
             }
             return Err(AuthError::TooManyAttempts(refused.wait_seconds));
         }
@@ -124,7 +111,7 @@ impl Auth {
         let fits = self.hasher.fits(place, password, hash).await?;
         let Some(holder) = holder.as_ref().filter(|_| fits) else {
             tracing::info!(client = peer.address, "sign-in failed");
-            self.note(AuditAction::SignInFailed, holder.as_ref(), peer, now).await?;
+            self.note(AuditAction::SignInFailed, holder.as_ref(), &key, peer, now).await?;
             return Err(AuthError::InvalidCredentials);
         };
         if holder.is_unverified() {
@@ -135,15 +122,23 @@ impl Auth {
         }
         holder.require_active_organization()?;
         let mut tx = self.db.begin().await?;
+        // While its password waited to be checked, the holder may have been given another one.
+        let signed_in = self.open_session(&mut tx, holder.clone(), now).await?;
+        let signed_in = signed_in.ok_or(AuthError::InvalidCredentials)?;
         sign_in_attempt::succeeded(&mut tx, &key, &peer.address, now.into()).await?;
         audit::insert(tx.on(), &session_entry(AuditAction::SignIn, holder, peer, now)).await?;
-        let signed_in = self.open_session(&mut tx, holder.clone(), now).await?;
         tx.commit().await?;
         Ok(signed_in)
     }
 
-    /// Whether a signed-in user knows their password; wrong guesses count as failed sign-ins.
-    pub async fn proves(&self, account: Uuid, password: String, peer: &Peer) -> Result<bool, AuthError> {
+    /// The hash of a signed-in user's password, if they know it; wrong guesses count as failed sign-ins. What it proves holds for
+    /// as long as the account has this hash: it may be given another password at any moment.
+    pub async fn proves(
+        &self,
+        account: Uuid,
+        password: String,
+        peer: &Peer,
+    ) -> Result<Option<String>, AuthError> {
         let holder = Holder::find(self.db.read(), HolderId::Account(account)).await?;
         let holder = holder.ok_or(AuthError::Unauthenticated)?;
         let key = SignInKind::Account.attempts_key(holder.email());
@@ -152,68 +147,31 @@ impl Auth {
         if let Some(refused) = self.count_attempt(&key, peer, now).await? {
             return Err(AuthError::TooManyAttempts(refused.wait_seconds));
         }
-        let fits = self.hasher.fits(place, password, holder.password_hash()).await?;
+        let hash = holder.password_hash();
+        let fits = self.hasher.fits(place, password, hash.clone()).await?;
         if fits {
             let mut tx = self.db.begin().await?;
             sign_in_attempt::succeeded(&mut tx, &key, &peer.address, now.into()).await?;
             tx.commit().await?;
         } else {
-            self.note(AuditAction::SignInFailed, Some(&holder), peer, now).await?;
+            self.note(AuditAction::SignInFailed, Some(&holder), &key, peer, now).await?;
         }
-        Ok(fits)
+        Ok(hash.filter(|_| fits))
     }
 
-    /// Waits until no other attempt at this account from this address is being judged. Until a password fits, its
-    /// attempt counts as a failure, so right ones at the same moment would refuse each other.
-    async fn attempt_turn(
-        &self,
-        key: &str,
-        peer: &Peer,
-    ) -> Result<(QueueSlot<'_>, KeyGuard<Attempt>), AuthError> {
-        let place = self.hasher.queue(&peer.address)?;
-        let attempt = (key.to_owned(), peer.address.clone());
-        let turn = timeout(PATIENCE, self.attempts.lock(attempt)).await.map_err(|_| AuthError::Busy)?;
-        Ok((place, turn))
-    }
-
-    /// Counts an attempt. Failures from one address make that address wait, for that account alone. Very many
-    /// failures from all addresses make every address wait that the account has not signed in from before.
-    async fn count_attempt(
-        &self,
-        key: &str,
-        peer: &Peer,
-        now: Timestamp,
-    ) -> Result<Option<Refused>, SqlError> {
-        let ends_at = now.plus_seconds(WINDOW_SECONDS).into();
-        let of = |attempts: Attempts, most: i64| {
-            let wait = attempts.window_ends_at.0.seconds_since(now).ceil().max(1.0);
-            (attempts.failures > most)
-                .then_some(Refused { wait_seconds: wait as u64, is_first: attempts.failures == most + 1 })
-        };
-        let own = sign_in_attempt::count(&self.db, key, &peer.address, now.into(), ends_at).await?;
-        if let Some(refused) = of(own, FAILURES) {
-            return Ok(Some(refused)); // counted there alone, so that no single address fills the count of all
-        }
-        let all = sign_in_attempt::count(&self.db, key, ALL, now.into(), ends_at).await?;
-        match of(all, ALL_FAILURES) {
-            Some(refused) if !sign_in_attempt::is_known(&self.db, key, &peer.address).await? => {
-                Ok(Some(refused))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// Audits an event of an account, if the account exists.
+    /// Audits an event of an account. If there is no account, something is written all the same, so that the time of the answer
+    /// does not tell.
     async fn note(
         &self,
         action: AuditAction,
         holder: Option<&Holder>,
+        key: &str,
         peer: &Peer,
         now: Timestamp,
     ) -> Result<(), SqlError> {
         match holder {
             Some(holder) => audit::insert(self.db.write(), &session_entry(action, holder, peer, now)).await,
-            None => Ok(()),
+            None => sign_in_attempt::rewrite(&self.db, key, &peer.address).await,
         }
     }
 
@@ -221,7 +179,10 @@ impl Auth {
     /// so its whole session ends.
     pub async fn refresh(&self, refresh_token: &str, peer: &Peer) -> Result<SignedIn, AuthError> {
         let (hash, now) = (secret::hash(refresh_token), self.clock.now());
+        // An unknown one must not keep the store's one writer.
+        let found = session::find(self.db.read(), &hash).await?.ok_or(AuthError::InvalidToken)?;
         let mut tx = self.db.begin().await?;
+        session::hold(tx.on(), found.holder()).await?;
         let Some(family) = session::use_up(tx.on(), &hash, now.into()).await? else {
             if let Some(family) = session::find_used(tx.on(), &hash).await? {
                 self.end(tx, family, AuditAction::ReuseToken, peer, now).await?;
@@ -237,12 +198,10 @@ impl Auth {
 
     /// Ends the session of a refresh token, with its sockets; an unknown one is no error.
     pub async fn logout(&self, refresh_token: &str, peer: &Peer) -> Result<(), AuthError> {
-        let mut tx = self.db.begin().await?;
-        let family = session::find(tx.on(), &secret::hash(refresh_token)).await?;
-        match family {
-            Some(family) => self.end(tx, family, AuditAction::SignOut, peer, self.clock.now()).await,
-            None => Ok(()),
-        }
+        let found = session::find(self.db.read(), &secret::hash(refresh_token)).await?;
+        let Some(family) = found else { return Ok(()) };
+        let tx = self.db.begin().await?;
+        self.end(tx, family, AuditAction::SignOut, peer, self.clock.now()).await
     }
 
     /// Ends a session; one that is over already is not audited again.
@@ -254,7 +213,7 @@ impl Auth {
         peer: &Peer,
         now: Timestamp,
     ) -> Result<(), AuthError> {
-        if session::revoke(tx.on(), family.family_id, now.into()).await?
+        if session::revoke(&mut tx, &family, now.into()).await?
             && let Some(holder) = Holder::find(tx.on(), family.holder()).await?
         {
             audit::insert(tx.on(), &session_entry(why, &holder, peer, now)).await?;
@@ -275,12 +234,15 @@ impl Auth {
     /// Signs in with such a token.
     pub async fn redeem_sign_in_link(&self, token: &str) -> Result<SignedIn, AuthError> {
         let now = self.clock.now();
+        if !matches!(link::look(&self.db, token, Purpose::SignIn, now).await?, LinkStatus::Good(_)) {
+            return Err(AuthError::InvalidToken);
+        }
         let mut tx = self.db.begin().await?;
         let subject =
             one_time_token::use_up(tx.on(), &secret::hash(token), Purpose::SignIn, now.into()).await?;
         let id = subject.flatten().ok_or(AuthError::InvalidToken)?;
         let holder = usable(Holder::find(tx.on(), HolderId::Account(id)).await?)?;
-        let signed_in = self.open_session(&mut tx, holder, now).await?;
+        let signed_in = self.open_session(&mut tx, holder, now).await?.ok_or(AuthError::InvalidToken)?;
         tx.commit().await?;
         Ok(signed_in)
     }
@@ -289,8 +251,7 @@ impl Auth {
     pub async fn caller(&self, token: &str) -> Result<Caller, AuthError> {
         let now = self.clock.now();
         if api_keys::is_key(token) {
-            let (caller, _) =
-                api_keys::look_up(&self.db, KeyName::TokenHash(&secret::hash(token)), now).await?;
+            let caller = self.api_keys.find_current(&self.db, &self.sessions, token, now).await?;
             self.api_keys.note_use(&caller, now);
             return Ok(caller);
         }
@@ -329,15 +290,19 @@ impl Auth {
         }
     }
 
+    /// Opens a session; `None` if the holder was given another password since it was found, or may not sign in any more.
     pub(super) async fn open_session(
         &self,
         tx: &mut Tx,
         holder: Holder,
         now: Timestamp,
-    ) -> Result<SignedIn, AuthError> {
-        holder.note_sign_in(tx.on(), now.into()).await?;
+    ) -> Result<Option<SignedIn>, AuthError> {
+        if !holder.note_sign_in(tx.on(), now.into()).await? {
+            return Ok(None);
+        }
         session::forget_ended(tx.on(), holder.id(), now.into()).await?;
-        self.next_token(tx, holder, clock::new_id(), now, now.plus_seconds(SESSION_SECONDS)).await
+        let ends_at = now.plus_seconds(SESSION_SECONDS);
+        self.next_token(tx, holder, clock::new_id(), now, ends_at).await.map(Some)
     }
 
     async fn next_token(

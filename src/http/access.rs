@@ -40,7 +40,10 @@ pub(super) async fn signed_in(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let caller = match bearer(request.request()) {
-        Some(token) => context.auth.caller(token).await.map_err(Problem::from),
+        Some(token) => match limit::refuse_guess(&context, &request, token) {
+            Ok(()) => context.auth.caller(token).await.map_err(Problem::from),
+            Err(problem) => Err(problem),
+        },
         None => Err(Problem::new(Code::Unauthenticated)
             .detail("send Authorization: Bearer with an access token; POST /v1/auth/login gives one")),
     };

@@ -2,14 +2,16 @@
 //!
 //! Headers follow draft-ietf-httpapi-ratelimit-headers-11, which is not final.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
 
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
-use actix_web::{Error, HttpMessage};
+use actix_web::{Error, HttpMessage, HttpRequest};
 use sha2::{Digest, Sha256};
 
 use super::code::Code;
@@ -17,6 +19,7 @@ use super::problem::Problem;
 use super::report_token;
 use super::request::Shared;
 use super::route::Route;
+use super::sockets::offered_token;
 use crate::cluster::from_node;
 use crate::config::Settings;
 use crate::connections::network;
@@ -38,7 +41,7 @@ pub(super) async fn count_caller(
     let pattern = request.match_pattern();
     let is_strict = pattern.is_some_and(|pattern| STRICT.contains(&pattern.as_str()));
     let class = if is_strict { Class::SignIn } else { Class::Requests };
-    count(context, request, class, &principal.to_string()).await
+    count(context, request.request(), class, &principal.to_string()).await
 }
 
 /// Counts a request without a signed-in caller, by its address.
@@ -47,7 +50,15 @@ pub(super) async fn count_stranger(
     request: &ServiceRequest,
     class: Class,
 ) -> Result<(), Problem> {
-    count(context, request, class, &address(request)).await
+    count(context, request.request(), class, &address(request)).await
+}
+
+/// Refuses a credential before it is looked up, if its address has sent too many unknown ones, unless it is recalled.
+pub(super) fn refuse_guess(context: &Context, request: &ServiceRequest, token: &str) -> Result<(), Problem> {
+    match context.rate_limits.still_refused(Class::Requests, &address(request)) {
+        Some(state) if !context.auth.recalls(token) => judge(request.request(), state),
+        _ => Ok(()),
+    }
 }
 
 /// Counts sign-ins and sign-ups.
@@ -70,19 +81,32 @@ pub(super) async fn strangers(
     served(counted, request, next).await
 }
 
-/// Counts a tracker's requests, by its token. At `/in` a refusal is a 503, because some apps delete on a 4xx.
+/// Counts a tracker's requests, by its token, and by its address where the token is unknown. At `/in` a refusal is a 503, because
+/// some apps delete on a 4xx.
 pub(super) async fn ingest(
     context: Shared,
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let found = report_token::find(request.request());
-    let token = found.as_ref().map_or("", |found| &found.token);
-    let who: String = Sha256::digest(token)[..12].iter().map(|byte| format!("{byte:02x}")).collect();
-    let counted = count(&context, &request, Class::Ingest, &who).await;
+    let found = report_token::find(request.request()).map(|found| found.token);
+    let token = found.or_else(|| offered_token(request.request()).map(Cow::from)).unwrap_or_default();
+    let who: String = Sha256::digest(&*token)[..12].iter().map(|byte| format!("{byte:02x}")).collect();
+    let counted = match refuse_guess(&context, &request, &token) {
+        Ok(()) => count(&context, request.request(), Class::Ingest, &who).await,
+        Err(problem) => Err(problem),
+    };
     let is_foreign = request.path() == "/in" || request.path().starts_with("/in/");
-    let counted = counted.map_err(|problem| if is_foreign { problem.with_code(Code::Busy) } else { problem });
-    served(counted, request, next).await
+    let in_its_words = |problem: Problem| if is_foreign { problem.with_code(Code::Busy) } else { problem };
+    drop(token);
+    let from = address(&request);
+    let answered = served(counted.map_err(in_its_words), request, next).await?;
+    if answered.status() != StatusCode::UNAUTHORIZED {
+        return Ok(answered);
+    }
+    match count(&context, answered.request(), Class::Requests, &from).await {
+        Ok(()) => Ok(answered),
+        Err(problem) => Ok(answered.error_response(in_its_words(problem))),
+    }
 }
 
 /// Calls the route if the request was within the limit.
@@ -109,14 +133,21 @@ pub(super) fn class_of_open(route: &Route) -> Option<Class> {
     }
 }
 
-async fn count(context: &Context, request: &ServiceRequest, class: Class, who: &str) -> Result<(), Problem> {
-    let Some(state) = context.rate_limits.count(class, who).await else { return Ok(()) };
+async fn count(context: &Context, request: &HttpRequest, class: Class, who: &str) -> Result<(), Problem> {
+    match context.rate_limits.count(class, who).await {
+        Some(state) => judge(request, state),
+        None => Ok(()),
+    }
+}
+
+/// Lets the answer tell the state of a bucket, and refuses the request if it was beyond the limit.
+fn judge(request: &HttpRequest, state: BucketState) -> Result<(), Problem> {
     request.extensions_mut().insert(state);
     if state.is_allowed {
         return Ok(());
     }
     let (count, seconds) = (state.rate.count, state.rate.per.as_secs());
-    let detail = format!("{} allows {count} requests in {seconds} seconds", class.as_str());
+    let detail = format!("{} allows {count} requests in {seconds} seconds", state.class.as_str());
     Err(Problem::new(Code::TooManyRequests).detail(detail).retry_after(seconds_up(state)))
 }
 

@@ -78,6 +78,9 @@ async fn delete_owned(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), O
     let now = change.now();
     activation::close_pending(change.on(), scope, ActivationStatus::Superseded, now.into()).await?;
     letters::forget_activation(change, scope).await?;
+    // The holders' rows come before their sessions: a refresh locks them in this order too.
+    organization::delete_system_users(change.on(), scope, now.into()).await?;
+    user::retire_all(change.on(), scope, now.into()).await?;
     organization::end_sessions(change.on(), scope, now.into()).await?;
     api_key::delete_of_organization(change.on(), scope).await?;
     webhook::delete_of_organization(change.tx(), scope).await?;
@@ -91,9 +94,7 @@ async fn delete_owned(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), O
     for vehicle in vehicle::delete_of_organization(change.on(), scope, now.into()).await? {
         change.retires(scope, vehicle);
     }
-    organization::delete_system_users(change.on(), scope, now.into()).await?;
     organization::free_slug(change.on(), scope).await?;
-    user::retire_all(change.on(), scope, now.into()).await?;
     driver_lock::release_all(change, scope).await?;
     Ok(())
 }

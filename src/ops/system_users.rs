@@ -162,7 +162,7 @@ pub async fn update_system_user(
         system_user::set_password(change.on(), id, hash, now.into()).await?;
     }
     if new_hash.is_some() || status == SystemUserStatus::Disabled {
-        session::revoke_all(change.on(), HolderId::System(id), now.into()).await?;
+        session::revoke_all(change.tx(), HolderId::System(id), now.into()).await?;
     }
     if changed.attributes.scopes != current.attributes.scopes {
         api_keys::shrink(&mut change, &scope, &changed).await?;
@@ -209,7 +209,7 @@ pub async fn delete_system_user(
     api_keys::revoke_all(&mut change, &scope, &current).await?;
     change.tell_webhooks();
     system_user::delete(change.on(), &scope, id, now.into()).await?;
-    session::revoke_all(change.on(), HolderId::System(id), now.into()).await?;
+    session::revoke_all(change.tx(), HolderId::System(id), now.into()).await?;
     let recorded = change.deleted(&current).await?;
     end_sockets(&mut change, &current);
     change.commit(recorded, ()).await

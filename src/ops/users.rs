@@ -88,6 +88,9 @@ async fn find_for(action: Action, context: &Context, by: &Scoped, id: Uuid) -> R
     found.ok_or(OpError::NotFound)
 }
 
+/// What is said of a password that is not the caller's, or not any more.
+const NOT_YOURS: &str = "is not yours";
+
 /// Changes a user.
 pub async fn update_user(
     context: &Context,
@@ -98,9 +101,15 @@ pub async fn update_user(
 ) -> Result<User, OpError> {
     let scope = by.caller.account(&context.db, Action::WriteUsers, by.organization, id).await?;
     let is_oneself = by.caller.is_oneself(id);
-    let is_proven = is_oneself && proves(context, &by.caller, body.sent("currentPassword")).await?;
+    let proven =
+        if is_oneself { proves(context, &by.caller, body.sent("currentPassword")).await? } else { None };
     let mut held = Held::begin(context, &by.caller, scope).await?;
     let current = held.find(id).await?;
+    if let Some(hash) = &proven
+        && !account::has_hash(held.change.on(), id, hash).await?
+    {
+        return Err(not_proven("value", NOT_YOURS));
+    }
     if !is_oneself {
         by.caller.may(writing(current.attributes.role))?;
     }
@@ -117,7 +126,7 @@ pub async fn update_user(
     refuse_beyond_rights(&by.caller, &current, &attributes, status)?;
     if_match.check(&current.etag_basis())?;
     let mut changed = User { attributes, status, updated_at: held.change.now(), ..current.clone() };
-    held.put_off_address(&current, &mut changed, is_oneself && !is_proven).await?;
+    held.put_off_address(&current, &mut changed, is_oneself && proven.is_none()).await?;
     held.refuse_transition(&current, &changed).await?;
     held.keep_an_administrator(&current, &changed).await?;
     if current.status == AccountStatus::Disabled && status != AccountStatus::Disabled {
@@ -135,15 +144,16 @@ pub async fn update_user(
     held.change.commit(recorded, changed).await
 }
 
-/// Whether a body contains the caller's password. A wrong one is refused.
-async fn proves(context: &Context, caller: &Caller, given: Option<&Value>) -> Result<bool, OpError> {
-    let Some(given) = given else { return Ok(false) };
+/// The hash of the caller's password, if a body contains it. A wrong one is refused.
+async fn proves(
+    context: &Context,
+    caller: &Caller,
+    given: Option<&Value>,
+) -> Result<Option<String>, OpError> {
+    let Some(given) = given else { return Ok(None) };
     let password = any_text(given).map_err(|(_, must)| not_proven("type", &format!("must be {must}")))?;
-    if context.auth.proves(caller.id, password, &request_context::peer()).await? {
-        Ok(true)
-    } else {
-        Err(not_proven("value", "is not yours"))
-    }
+    let hash = context.auth.proves(caller.id, password, &request_context::peer()).await?;
+    Ok(Some(hash.ok_or_else(|| not_proven("value", NOT_YOURS))?))
 }
 
 fn not_proven(code: &'static str, detail: &str) -> OpError {
@@ -305,7 +315,7 @@ impl<'a> Held<'a> {
             letters::forget_personal(&mut self.change, changed.id).await?;
         }
         if is_disabled {
-            session::revoke_all(self.change.on(), HolderId::Account(changed.id), now.into()).await?;
+            session::revoke_all(self.change.tx(), HolderId::Account(changed.id), now.into()).await?;
         }
         if current.status == AccountStatus::Locked {
             let key = email_key(&current.attributes.email);

@@ -166,8 +166,27 @@ pub async fn has_super_admin(on: On<'_>) -> Result<bool> {
         .await
 }
 
-/// Records a sign-in.
-pub async fn signed_in(on: On<'_>, id: Uuid, now: Time) -> Result<()> {
-    on.sql("update account set last_login_at = $2 where id = $1").bind(id).bind(now).run().await?;
-    Ok(())
+/// Records a sign-in, and locks the account's row for this transaction. `false` if the account is not active, or its password
+/// hash is not this one (empty: none) any more.
+pub async fn signed_in(on: On<'_>, id: Uuid, hash: String, now: Time) -> Result<bool> {
+    let noted = on
+        .sql(
+            "update account set last_login_at = $2 \
+             where id = $1 and status = 'active' and coalesce(password_hash, '') = $3",
+        )
+        .bind(id)
+        .bind(now)
+        .bind(hash)
+        .run()
+        .await?;
+    Ok(noted > 0)
+}
+
+/// Whether an account's password hash is this one.
+pub async fn has_hash(on: On<'_>, id: Uuid, hash: &str) -> Result<bool> {
+    on.sql("select exists (select 1 from account where id = $1 and password_hash = $2)")
+        .bind(id)
+        .bind(hash)
+        .scalar()
+        .await
 }

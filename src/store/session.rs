@@ -1,8 +1,10 @@
-//! Sessions: families of refresh tokens.
+//! Sessions: families of refresh tokens. Who adds a token to a session, or ends sessions, locks the row of their holder first:
+//! on PostgreSQL an update does not see a token that another transaction has added and not yet committed.
 
 use uuid::Uuid;
 
-use super::sql::{On, Result};
+use super::hold;
+use super::sql::{On, Result, Tx};
 use super::time::Time;
 
 /// The holder of a session.
@@ -82,7 +84,7 @@ pub async fn insert(on: On<'_>, token: &NewRefreshToken<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Uses up a refresh token; returns its session if the token was valid. Of two concurrent calls, one succeeds.
+/// Uses up a refresh token, whose holder is locked; returns its session if the token was valid.
 pub async fn use_up(on: On<'_>, hash: &[u8], now: Time) -> Result<Option<Family>> {
     on.sql(
         "update refresh_token set used_at = $2 where token_hash = $1 and used_at is null \
@@ -113,11 +115,22 @@ pub async fn find(on: On<'_>, hash: &[u8]) -> Result<Option<Family>> {
         .await
 }
 
+/// Locks the row of a holder for this transaction.
+pub async fn hold(on: On<'_>, holder: HolderId) -> Result<()> {
+    let (table, id) = match holder {
+        HolderId::Account(id) => ("account", id),
+        HolderId::System(id) => ("system_user", id),
+    };
+    hold::hold(on, table, id, |stmt| stmt).await
+}
+
 /// Ends a session: its refresh tokens, and with them its access tokens. `false` if it was over already.
-pub async fn revoke(on: On<'_>, family: Uuid, now: Time) -> Result<bool> {
-    let revoked = on
+pub async fn revoke(tx: &mut Tx, family: &Family, now: Time) -> Result<bool> {
+    hold(tx.on(), family.holder()).await?;
+    let revoked = tx
+        .on()
         .sql("update refresh_token set revoked_at = $2 where family_id = $1 and revoked_at is null")
-        .bind(family)
+        .bind(family.family_id)
         .bind(now)
         .run()
         .await?;
@@ -125,17 +138,19 @@ pub async fn revoke(on: On<'_>, family: Uuid, now: Time) -> Result<bool> {
 }
 
 /// Ends all sessions of a holder.
-pub async fn revoke_all(on: On<'_>, holder: HolderId, now: Time) -> Result<()> {
+pub async fn revoke_all(tx: &mut Tx, holder: HolderId, now: Time) -> Result<()> {
+    hold(tx.on(), holder).await?;
     let (account, system) = holder.columns();
-    on.sql(
-        "update refresh_token set revoked_at = $3 \
-         where (account_id = $1 or system_user_id = $2) and revoked_at is null",
-    )
-    .bind(account)
-    .bind(system)
-    .bind(now)
-    .run()
-    .await?;
+    tx.on()
+        .sql(
+            "update refresh_token set revoked_at = $3 \
+             where (account_id = $1 or system_user_id = $2) and revoked_at is null",
+        )
+        .bind(account)
+        .bind(system)
+        .bind(now)
+        .run()
+        .await?;
     Ok(())
 }
 

@@ -45,6 +45,17 @@ pub async fn count(
         .await
 }
 
+/// Writes what is counted of an account from an address once more, as it is.
+pub async fn rewrite(db: &Db, email_key: &str, address: &str) -> Result<()> {
+    db.write()
+        .sql("update login_attempt set failures = failures where email_key = $1 and address = $2")
+        .bind(email_key)
+        .bind(address)
+        .run()
+        .await?;
+    Ok(())
+}
+
 /// Records a successful sign-in: its attempt is not a failure, earlier failures from its address are forgotten, and
 /// the address becomes one the account is known from.
 pub async fn succeeded(on: &mut super::sql::Tx, email_key: &str, address: &str, now: Time) -> Result<()> {

@@ -131,10 +131,20 @@ pub async fn find_with_key(db: &Db, key: KeyName<'_>) -> Result<Option<KeySignIn
     .await
 }
 
-/// Records a sign-in.
-pub async fn signed_in(on: On<'_>, id: Uuid, now: Time) -> Result<()> {
-    on.sql("update system_user set last_login_at = $2 where id = $1").bind(id).bind(now).run().await?;
-    Ok(())
+/// Records a sign-in, and locks the system user's row for this transaction. `false` if it is not active, or its password hash is
+/// not this one any more.
+pub async fn signed_in(on: On<'_>, id: Uuid, hash: String, now: Time) -> Result<bool> {
+    let noted = on
+        .sql(
+            "update system_user set last_login_at = $2 \
+             where id = $1 and status = 'active' and deleted_at is null and password_hash = $3",
+        )
+        .bind(id)
+        .bind(now)
+        .bind(hash)
+        .run()
+        .await?;
+    Ok(noted > 0)
 }
 
 /// Filters a list of system users.

@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use serde_json::json;
+use waypost::clock::new_id;
 use waypost::config::{Rate, Secret};
 use waypost::domain::account::Role;
 
+use crate::api_keys::new_key;
 use crate::event_stream::Stream;
-use crate::harness::{App, PASSWORD, ROOT, text};
+use crate::harness::{App, PASSWORD, ROOT, Said, text};
+use crate::inputs::vehicle;
 
 fn hourly(count: u32) -> Option<Rate> {
     Some(Rate { count, per: Duration::from_secs(3600) })
@@ -81,6 +84,98 @@ fn callers_are_counted_each_and_those_without_a_token_by_address() {
         let (_, _, said) = stream.hear(&["problem"]).await;
         assert_eq!((status, &said["code"]), (200, &json!("tooManyRequests")));
         assert!((3_000..=5_400_000).contains(&wait), "{wait}");
+        app.stop().await;
+    });
+}
+
+/// Another one each time.
+fn made_up(prefix: &str) -> String {
+    format!("{prefix}{}", new_id().simple())
+}
+
+/// A report by a tracker or a key from an address.
+async fn report_from(app: &App, address: &str, token: &str) -> Said {
+    let bearer = format!("Bearer {token}");
+    let headers = [
+        ("content-type", "application/json"),
+        ("authorization", bearer.as_str()),
+        ("x-forwarded-for", address),
+    ];
+    app.send("POST", "/v1/positions", &headers, r#"{"items":[]}"#).await
+}
+
+#[test]
+fn made_up_credentials_are_counted_by_address_wherever_they_come() {
+    let unknown = [(401, "invalidToken"), (429, "tooManyRequests")];
+    let unknown_key = [(401, "unauthenticated"), (429, "tooManyRequests")];
+    // Some apps delete on a 4xx.
+    let unknown_there = [(401, "invalidToken"), (503, "busy")];
+    let ways = [
+        ("POST", "/v1/positions", "wpt_", unknown),
+        ("POST", "/v1/positions", "wpk_", unknown_key),
+        ("GET", "/v1/ws/tracker", "wpt_", unknown),
+        ("GET", "/v1/auth/me", "wpk_", unknown_key),
+        ("GET", "/in?lat=1&lon=2", "wpt_", unknown_there),
+    ];
+    actix_rt::System::new().block_on(async {
+        for (method, path, prefix, [first, then]) in ways {
+            let app = server(|settings| {
+                settings.rate_limit = hourly(3);
+                settings.client_address_header = Some("X-Forwarded-For".into());
+            })
+            .await;
+            for (status, code) in [first, first, first, then, then] {
+                let bearer = format!("Bearer {}", made_up(prefix));
+                let said = app.send(method, path, &[("authorization", &bearer)], "").await;
+                said.problem(status, code);
+                let wait = said.header("retry-after").map(|wait| wait.parse::<u64>().unwrap());
+                let is_told = wait.is_some_and(|wait| (1..=1200).contains(&wait));
+                assert_eq!(is_told, status != 401, "{path}: {wait:?}");
+            }
+            report_from(&app, "192.0.2.1", &made_up("wpt_")).await.problem(401, "invalidToken");
+            app.stop().await;
+        }
+    });
+}
+
+#[test]
+fn a_fleet_is_served_beside_those_who_guess_at_its_address() {
+    actix_rt::System::new().block_on(async {
+        let mut app = server(|settings| {
+            settings.rate_limit = hourly(8);
+            settings.client_address_header = Some("X-Forwarded-For".into());
+        })
+        .await;
+        let operator = app.account(Role::SuperAdmin, None).await;
+        app.root = app.sign_in(operator).await;
+        let org = app.org("fleet").await;
+        let (_, token) = vehicle(&app, &org, "one").await;
+        let (_, asleep) = vehicle(&app, &org, "two").await;
+        let (_, _, key) = new_key(&app, &org, &["positions:ingest", "vehicles:read"]).await;
+        let here = "192.0.2.1";
+        // Good credentials count for nothing there, however many requests they make.
+        for _ in 0..10 {
+            report_from(&app, here, &token).await.ok(200);
+        }
+        let list = async |key: &str| {
+            let bearer = format!("Bearer {key}");
+            let headers = [("authorization", bearer.as_str()), ("x-forwarded-for", here)];
+            app.send("GET", "/v1/vehicles", &headers, "").await
+        };
+        list(&key).await.ok(200);
+        for _ in 0..8 {
+            report_from(&app, here, &made_up("wpt_")).await.problem(401, "invalidToken");
+        }
+        report_from(&app, here, &made_up("wpt_")).await.problem(429, "tooManyRequests");
+        // Who was known goes on, also after a change, and so does who is signed in; nobody else is looked up.
+        report_from(&app, here, &token).await.ok(200);
+        list(&key).await.ok(200);
+        list(&org.viewer).await.ok(200);
+        vehicle(&app, &org, "three").await;
+        report_from(&app, here, &token).await.ok(200);
+        report_from(&app, here, &asleep).await.problem(429, "tooManyRequests");
+        report_from(&app, "192.0.2.2", &asleep).await.ok(200);
+        report_from(&app, here, &asleep).await.ok(200);
         app.stop().await;
     });
 }

@@ -1,12 +1,17 @@
 //! Failed sign-ins: who has to wait, who never has to, and what the audit remembers of it.
 
-use futures_util::future::join_all;
+use std::cell::Cell;
+use std::time::Duration;
+
+use futures_util::future::{join_all, join3};
 use serde_json::{Value, json};
+use waypost::auth::{AuthError, Peer};
 use waypost::config::Secret;
 use waypost::domain::account::Role;
 use waypost::store::sign_in_attempt::{self, ALL, ALL_FAILURES};
+use waypost_test_support::eventually;
 
-use crate::harness::{App, PASSWORD, ROOT, Said, on_each_engine, text};
+use crate::harness::{ANSWER_WITHIN, App, PASSWORD, ROOT, Said, on_each_engine, text, with_app};
 
 async fn login_from(app: &App, address: &str, password: &str) -> Said {
     let headers = [("content-type", "application/json"), ("x-forwarded-for", address)];
@@ -61,6 +66,42 @@ fn many_that_sign_in_at_the_same_moment_do_not_refuse_each_other() {
         let of = |status: u16| wrong.iter().filter(|said| said.status == status).count();
         assert_eq!((of(401), of(429)), (5, 5), "{wrong:?}");
         app.stop().await;
+    });
+}
+
+/// Else the time of the answer would tell whether there is an account. With the writer of SQLite taken, whoever writes waits.
+#[test]
+fn a_failed_sign_in_is_written_down_whether_or_not_there_is_an_account() {
+    with_app(async |app| {
+        let (auth, db) = (&app.context.auth, &app.context.db);
+        let peer = Peer { address: "192.0.2.1".to_owned(), request_id: None };
+        for email in [ROOT, "nobody@example.org"] {
+            let is_counted = || async move {
+                let counted = "select count(*) from login_attempt where email_key = $1";
+                db.read().sql(counted).bind(email).scalar::<i64>().await.is_ok_and(|found| found == 2)
+            };
+            let is_answered = Cell::new(false);
+            let failing = async {
+                let said = auth.login(email, "wrong".to_owned(), &peer).await.map(drop);
+                is_answered.set(true);
+                assert!(matches!(said, Err(AuthError::InvalidCredentials)), "{said:?}");
+            };
+            // Before it in the line, so that its password is not checked yet when the writer is taken.
+            let peer = &peer;
+            let others = (0..20).map(|index| {
+                let other = format!("{index}@example.org");
+                async move { auth.login(&other, "wrong".to_owned(), peer).await.map(drop) }
+            });
+            let busy = async {
+                eventually(ANSWER_WITHIN, is_counted).await;
+                let writer = db.begin().await.unwrap();
+                tokio::time::sleep(Duration::from_secs(3)).await;
+                assert!(!is_answered.get(), "{email}: nothing is written down");
+                drop(writer);
+            };
+            join3(join_all(others), failing, busy).await;
+        }
+        app
     });
 }
 

@@ -73,7 +73,7 @@ async fn find(context: &ListenerContext, datagram: &Datagram) -> Option<Arc<Trac
     if let Some(known) = context.auth.known_device(organization, name) {
         return Some(known);
     }
-    if context.auth.was_device(organization, name) {
+    if context.auth.recalls_device(organization, name) {
         return context.auth.device(organization, name).await.ok()?;
     }
     let turn = context.look_ups.begin()?;
