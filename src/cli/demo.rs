@@ -139,7 +139,7 @@ async fn replay(context: Context, bundle: Bundle, mut fleet: Vec<Intake>) {
         let now = context.clock.now();
         while let Some(Scheduled { due, vehicle, fix }) = scheduled.next_if(|next| next.due <= now) {
             let Some(intake) = fleet.get_mut(vehicle) else { continue };
-            if let Err(error) = intake.take(vec![Ok(item(due, fix))]).await {
+            if let Err(error) = intake.take(0, vec![Ok(item(due, fix))]).await {
                 tracing::warn!(%error, "a fix of the demo was not taken");
             }
         }

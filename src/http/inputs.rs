@@ -134,7 +134,7 @@ async fn take(
         if slice.is_empty() {
             return Ok((tally, rejected));
         }
-        let (counts, refused) = intake.take(slice).await?.committed().await?;
+        let (counts, refused) = intake.take(0, slice).await?.committed().await?;
         tally.stored += counts.stored;
         tally.duplicates += counts.duplicates;
         rejected.extend(refused);

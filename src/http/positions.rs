@@ -149,7 +149,7 @@ pub async fn create_positions(
     let Positions { items, ignored } = read_items(&bytes)?;
     let mut intake = Intake::new(context.live.clone(), reports, context.report_log.clone());
     intake.warn(ignored);
-    let batch = intake.take(items).await.map_err(not_taken)?;
+    let batch = intake.take(0, items).await.map_err(not_taken)?;
     let (counts, rejected) = batch.committed().await.map_err(not_taken)?;
     let accepted = counts.stored + counts.duplicates;
     Ok(HttpResponse::Ok().json(PositionsOut {

@@ -192,13 +192,8 @@ impl Intake {
         self.told.warnings((None, None), ignored, &mut self.warnings);
     }
 
-    /// Hands the items to their vehicles, in order, and waits until they are applied.
-    pub async fn take(&mut self, items: Vec<Result<Item<'_>, BadItem>>) -> Result<Batch, LiveError> {
-        self.take_from(0, items).await
-    }
-
-    /// The same, of items of which the first has a place behind others in what the client sent.
-    pub async fn take_from(
+    /// Hands the items to their vehicles, in order, and waits until they are applied. `first`: its place in what was sent.
+    pub async fn take(
         &mut self,
         first: usize,
         items: Vec<Result<Item<'_>, BadItem>>,
@@ -260,7 +255,13 @@ impl Intake {
     ) -> Result<(Counts, Vec<Rejected>), LiveError> {
         let mut is_shown = false;
         loop {
-            match self.store_once(contacts, items.clone()).await {
+            let stored = async {
+                if !contacts.is_empty() {
+                    self.hear(contacts).await?;
+                }
+                self.take(0, items.clone()).await?.committed().await
+            };
+            match stored.await {
                 // A vehicle that was deleted meanwhile has its fixes refused the next time.
                 Err(LiveError::Unavailable | LiveError::UnknownVehicle) => {
                     if !std::mem::replace(&mut is_shown, true) {
@@ -271,17 +272,6 @@ impl Intake {
                 outcome => return outcome,
             }
         }
-    }
-
-    async fn store_once(
-        &mut self,
-        contacts: &[Option<Cow<'_, str>>],
-        items: Vec<Result<Item<'_>, BadItem>>,
-    ) -> Result<(Counts, Vec<Rejected>), LiveError> {
-        if !contacts.is_empty() {
-            self.hear(contacts).await?;
-        }
-        self.take(items).await?.committed().await
     }
 
     /// Whom a name belongs to that was heard before.

@@ -212,7 +212,7 @@ impl Socket {
             items.drain(..repeated);
             self.repeated += repeated as u64;
         }
-        match self.intake.take_from(repeated, items).await {
+        match self.intake.take(repeated, items).await {
             Ok(batch) => {
                 self.sent.push(first, last, batch.committed());
                 for Configured { tracker_id, unique_id, config } in self.intake.take_configs() {

@@ -109,7 +109,7 @@ fn what_was_planned_for_a_tracker_ends_with_a_move_and_with_its_vehicle() {
             assert_eq!(changed["vehicleId"], json!(now), "{changed}");
             let stays = changed["installations"].as_array().unwrap();
             assert_eq!(stays.len(), past + usize::from(now.is_some()), "{changed}");
-            assert!(stays.iter().take(past).all(|stay| text(&stay["to"]) < soon.to_owned()), "{changed}");
+            assert!(stays.iter().take(past).all(|stay| text(&stay["to"]).as_str() < soon), "{changed}");
         }
         app
     });

@@ -19,15 +19,11 @@ use super::passage::{Followed, infer_passages, is_plausible};
 use super::record::Record;
 use super::record_kind::RecordKind;
 use super::standstill::{self, Stance, Standstill};
-use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
+use super::state::{Candidate, Crossing, MOST_STAYS, Phase, Stay, VehicleState};
 use super::step::Step;
 use super::trips;
 use crate::geofence::Near;
 use crate::model::{Cause, EventFix, EventKind, Fix, GeofenceId, Timestamp};
-
-/// Fences that a vehicle may be in at once; of more that hold the same place, those with the smaller ids count. So a fix is judged
-/// in a short time, and its records fit into a commit, whatever fences somebody makes.
-pub(super) const MOST_STAYS: usize = 1_000;
 
 /// The usual number of fences around a fix: up to this many take no allocation.
 const FEW: usize = 4;

@@ -16,6 +16,10 @@ use crate::model::{
     Analytics, Attributes, Cause, EventFix, EventId, Fix, GeofenceId, Place, Timestamp, VisitId,
 };
 
+/// Fences that a vehicle may be in at once; of more that hold the same place, those with the smaller ids count. So a fix is judged
+/// in a short time, and its records fit into a commit, whatever fences somebody makes.
+pub(super) const MOST_STAYS: usize = 1_000;
+
 /// Where and when a boundary was crossed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -96,7 +96,7 @@ async fn stored(
     let mut intake = Intake::new(context.live.clone(), Reports::Own(tracker), context.report_log.clone());
     intake = intake.item_by_item().by(context.listener.protocol.as_str());
     intake.hear(&[None]).await?;
-    let (counts, rejected) = intake.take(datagram.items.clone()).await?.committed().await?;
+    let (counts, rejected) = intake.take(0, datagram.items.clone()).await?.committed().await?;
     let tally = Tally { stored: counts.stored, duplicates: counts.duplicates, ..Tally::default() };
     intake.note(tally, rejected, &datagram.raw);
     Ok(())
