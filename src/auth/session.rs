@@ -27,6 +27,8 @@ use crate::store::{account, audit, sign_in_attempt, system_user};
 
 /// Seconds after which an unused refresh token expires.
 const IDLE_SECONDS: f64 = 7.0 * 86_400.0;
+/// Seconds within which a refresh token may come again, because its answer was lost.
+const LOST_ANSWER_SECONDS: f64 = 30.0;
 /// Seconds after which a session ends, however often it is refreshed.
 const SESSION_SECONDS: f64 = 30.0 * 86_400.0;
 
@@ -176,19 +178,26 @@ impl Auth {
     }
 
     /// Uses up a refresh token and returns the next tokens. A token that is presented again was stolen or replayed,
-    /// so its whole session ends.
+    /// so its whole session ends; but if the one that followed it was not used yet, its answer may have been lost a moment ago.
     pub async fn refresh(&self, refresh_token: &str, peer: &Peer) -> Result<SignedIn, AuthError> {
         let (hash, now) = (secret::hash(refresh_token), self.clock.now());
         // An unknown one must not keep the store's one writer.
         let found = session::find(self.db.read(), &hash).await?.ok_or(AuthError::InvalidToken)?;
         let mut tx = self.db.begin().await?;
         session::hold(tx.on(), found.holder()).await?;
-        let Some(family) = session::use_up(tx.on(), &hash, now.into()).await? else {
-            if let Some(family) = session::find_used(tx.on(), &hash).await? {
-                self.end(tx, family, AuditAction::ReuseToken, peer, now).await?;
-                tracing::warn!(client = peer.address, "a refresh token came again; its session is over");
+        let family = match session::use_up(tx.on(), &hash, now.into()).await? {
+            Some(family) => family,
+            None => {
+                let used = session::find_used(tx.on(), &hash).await?;
+                let Some((family, used_at)) = used else { return Err(AuthError::InvalidToken) };
+                let is_soon = now.seconds_since(used_at) <= LOST_ANSWER_SECONDS;
+                if !is_soon || !session::use_up_next(tx.on(), &family, now.into()).await? {
+                    self.end(tx, family, AuditAction::ReuseToken, peer, now).await?;
+                    tracing::warn!(client = peer.address, "a refresh token came again; its session is over");
+                    return Err(AuthError::InvalidToken);
+                }
+                family
             }
-            return Err(AuthError::InvalidToken);
         };
         let holder = usable(Holder::find(tx.on(), family.holder()).await?)?;
         let signed_in = self.next_token(&mut tx, holder, family.family_id, now, family.ends_at.0).await?;

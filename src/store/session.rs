@@ -2,6 +2,7 @@
 //! on PostgreSQL an update does not see a token that another transaction has added and not yet committed.
 
 use uuid::Uuid;
+use waypost_actors::model::Timestamp;
 
 use super::hold;
 use super::sql::{On, Result, Tx};
@@ -96,15 +97,24 @@ pub async fn use_up(on: On<'_>, hash: &[u8], now: Time) -> Result<Option<Family>
     .await
 }
 
-/// The session of a token that was used before.
-pub async fn find_used(on: On<'_>, hash: &[u8]) -> Result<Option<Family>> {
-    on.sql(
-        "select family_id, account_id, system_user_id, ends_at from refresh_token \
-         where token_hash = $1 and used_at is not null",
-    )
-    .bind(hash)
-    .optional()
-    .await
+/// The session of a token that was used before, and when that was.
+pub async fn find_used(on: On<'_>, hash: &[u8]) -> Result<Option<(Family, Timestamp)>> {
+    #[derive(sqlx::FromRow)]
+    struct Used {
+        #[sqlx(flatten)]
+        family: Family,
+        used_at: Time,
+    }
+    let select = "select family_id, account_id, system_user_id, ends_at, used_at from refresh_token \
+        where token_hash = $1 and used_at is not null";
+    let used: Option<Used> = on.sql(select).bind(hash).optional().await?;
+    Ok(used.map(|used| (used.family, used.used_at.into())))
+}
+
+/// Uses up the token of a session that is not used yet: from then on it counts as one that comes again. `false` if there is none.
+pub async fn use_up_next(on: On<'_>, family: &Family, now: Time) -> Result<bool> {
+    let next = "update refresh_token set used_at = $2 where family_id = $1 and used_at is null and revoked_at is null";
+    Ok(on.sql(next).bind(family.family_id).bind(now).run().await? > 0)
 }
 
 /// The session of a token, valid or not.

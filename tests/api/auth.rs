@@ -66,11 +66,44 @@ fn a_refresh_token_works_once_and_its_reuse_ends_the_session() {
         let first = json!({ "refreshToken": login["refreshToken"] });
         let second = app.post("/v1/auth/refresh", "", first.clone()).await.ok(200);
         app.get("/v1/auth/me", &text(&second["accessToken"])).await.ok(200);
+        app.pass(31);
         app.post("/v1/auth/refresh", "", first).await.problem(401, "invalidToken");
         app.get("/v1/auth/me", &text(&second["accessToken"])).await.problem(401, "unauthenticated");
         let stolen = json!({ "refreshToken": second["refreshToken"] });
         app.post("/v1/auth/refresh", "", stolen).await.problem(401, "invalidToken");
         app.get("/v1/auth/me", &app.root).await.ok(200);
+        app
+    });
+}
+
+#[test]
+fn a_refresh_whose_answer_was_lost_may_come_again_until_the_next_one_is_used() {
+    with_app(async |app| {
+        let login = async || {
+            let body = json!({ "email": ROOT, "password": PASSWORD });
+            app.post("/v1/auth/login", "", body).await.ok(200)
+        };
+        let refresh = async |token: &serde_json::Value| {
+            app.post("/v1/auth/refresh", "", json!({ "refreshToken": token["refreshToken"] })).await
+        };
+        let first = login().await;
+        let lost = refresh(&first).await.ok(200);
+        app.pass(25);
+        let third = refresh(&first).await.ok(200);
+        app.get("/v1/auth/me", &text(&third["accessToken"])).await.ok(200);
+        let fourth = refresh(&third).await.ok(200);
+        // The one that followed was used: whoever has the first did not lose an answer.
+        refresh(&first).await.problem(401, "invalidToken");
+        refresh(&fourth).await.problem(401, "invalidToken");
+        app.get("/v1/auth/me", &text(&fourth["accessToken"])).await.problem(401, "unauthenticated");
+        refresh(&lost).await.problem(401, "invalidToken");
+        // A lost answer that somebody else has found ends the session, too.
+        let first = login().await;
+        let found = refresh(&first).await.ok(200);
+        let again = refresh(&first).await.ok(200);
+        app.pass(31);
+        refresh(&found).await.problem(401, "invalidToken");
+        refresh(&again).await.problem(401, "invalidToken");
         app
     });
 }

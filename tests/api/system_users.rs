@@ -229,6 +229,7 @@ fn refresh_tokens_of_system_users_rotate_and_reuse_ends_the_session() {
         let second = app.post("/v1/auth/refresh", "", refresh(&first)).await.ok(200);
         assert_eq!(second["role"], "system");
         app.get("/v1/auth/me", &text(&second["accessToken"])).await.ok(200);
+        app.pass(31);
         app.post("/v1/auth/refresh", "", refresh(&first)).await.problem(401, "invalidToken");
         app.get("/v1/auth/me", &text(&second["accessToken"])).await.problem(401, "unauthenticated");
         let other = login(&app, "robot@example.org", PASSWORD).await.ok(200);
