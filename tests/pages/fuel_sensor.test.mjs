@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Fleet, Vehicle, picture, setUp, signIn, visit } from "./harness/index.mjs";
+import { Fleet, Vehicle, eventually, picture, setUp, signIn, visit } from "./harness/index.mjs";
 
 const stage = setUp();
 
@@ -80,5 +80,45 @@ test("a sensor is described where its vehicle is; half a tank looks like half", 
   const { tankCapacityLiters, effectiveFrom } = (await fleet.admin.get(`/v1/vehicles/${made.id}`)).fuel;
   assert.equal(tankCapacityLiters, 310);
   assert.ok(Date.parse(effectiveFrom) >= before - 1000, `in force from ${effectiveFrom}`);
+  assert.deepEqual(page.faults, []);
+});
+
+test("how much is in the tank moves while it is looked at, and whoever looks closer at a part goes on doing so", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const lorry = await fleet.vehicle("Lorry", { fuel: { kind: "diesel", tankCapacityLiters: 100 } });
+  const began = Date.now() - 3_600_000;
+  const at = (minute, liters) => ({ recordedAt: new Date(began + minute * 60_000).toISOString(), latitude: 59.3 + minute * 0.005, longitude: 18, speedKmh: 33, fuel: { liters } });
+  await lorry.report(Array.from({ length: 50 }, (_, minute) => at(minute, 60 - minute * 0.05)));
+  const page = await stage.page();
+  await signIn(page, fleet);
+  await visit(page, `#/live/${lorry.id}`);
+  const panel = page.getByRole("region", { name: "Lorry", exact: true });
+  const level = async () => Number.parseFloat(await panel.getByText(/^[\d.]+ L now$/).innerText());
+  const chart = panel.getByRole("img", { name: "Fuel in the tank of Lorry" }).locator(".u-over");
+  await chart.waitFor();
+  const first = await level();
+  assert.ok(first > 57 && first < 59, `${first}`);
+
+  const { x, y, width } = await chart.boundingBox();
+  const begins = async () => {
+    await page.mouse.move(x + 1, y + 60);
+    return panel.locator(".u-legend .u-value").first().innerText();
+  };
+  const whole = await begins();
+  await page.mouse.move(x + width * 0.5, y + 60);
+  await page.mouse.down();
+  await page.mouse.move(x + width * 0.9, y + 60, { steps: 4 });
+  await page.mouse.up();
+  const closer = await begins();
+  assert.notEqual(closer, whole);
+
+  await lorry.report(Array.from({ length: 9 }, (_, minute) => at(50 + minute, 57.5 - minute * 0.3)));
+  await eventually(async () => assert.ok(await level() < first - 1, "the level moves"));
+  assert.notEqual(await begins(), whole, "a part is still looked at closer");
+  await chart.dblclick();
+  assert.equal(await begins(), whole);
+  await page.mouse.move(x + width - 1, y + 60);
+  const ends = Number.parseFloat(await panel.locator(".u-legend .u-value").last().innerText());
+  assert.ok(Math.abs(ends - await level()) < 0.11, `the chart ends with what is there now: ${ends}`);
   assert.deepEqual(page.faults, []);
 });

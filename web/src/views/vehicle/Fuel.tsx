@@ -10,12 +10,15 @@ import { scope, vehicleName } from "../../state/fleet";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
 import { FuelChart } from "./FuelChart";
+import { useHeard } from "./heard";
 
 const HOUR_MS = 3_600_000;
 const RANGES = { day: 24 * HOUR_MS, week: 7 * 24 * HOUR_MS, month: 30 * 24 * HOUR_MS } as const;
 type Range = keyof typeof RANGES;
 /** As many as a panel has pixels. */
 const POINTS = 400;
+/** However often it reports, the chart is read so often: it is of a day at least. */
+const AGAIN_MS = 15_000;
 
 /** The chart of a time, and what came in and went out; the chart formats that are not asked for are not answered. */
 export async function loadFuel(vehicleId: string, from: number, to: number): Promise<Columns> {
@@ -25,7 +28,9 @@ export async function loadFuel(vehicleId: string, from: number, to: number): Pro
 
 export function Fuel({ id }: { id: string }) {
   const range = useSignal<Range>("day");
+  const heard = useHeard(id, AGAIN_MS);
   const columns = useAnswer(() => {
+    heard.value;
     const to = Date.now();
     return loadFuel(id, to - RANGES[range.value], to);
   });
@@ -43,7 +48,7 @@ export function Fuel({ id }: { id: string }) {
         </select>
       </header>
       {found?.recordedAt.length === 0 && <p class="quiet">{words.fuelNone}</p>}
-      {found && found.recordedAt.length > 0 && <FuelChart columns={found} label={words.fuelChart(vehicleName(id))} />}
+      {found && found.recordedAt.length > 0 && <FuelChart key={range.value} columns={found} label={words.fuelChart(vehicleName(id))} />}
       <ul class="fuel-events">{found?.events.map((event) => <FuelEvent key={event.startedAt} {...event} />)}</ul>
     </section>
   );

@@ -28,16 +28,18 @@ export function FuelChart({ columns, label, at, onSeek }: Props) {
   const chart = useRef<uPlot | null>(null);
   const seek = useRef(onSeek);
   const moment = useRef(at);
+  const told = useRef(columns);
   seek.current = onSeek;
   moment.current = at;
+  told.current = columns;
 
   const draw = () => {
     const element = container.current as HTMLDivElement;
     let isGone = false;
     void Promise.all([import("uplot"), import("uplot/dist/uPlot.min.css")]).then(([{ default: Plot }]) => {
       if (isGone) return;
-      const options = optionsFor(Plot, columns, element.clientWidth, { seek: (time) => seek.current?.(time), moment: () => moment.current });
-      chart.current = new Plot(options, dataOf(columns), element);
+      const links = { seek: (time: number) => seek.current?.(time), moment: () => moment.current, columns: () => told.current };
+      chart.current = new Plot(optionsFor(Plot, element.clientWidth, links), dataOf(told.current), element);
     });
     const watch = new ResizeObserver(() => chart.current?.setSize({ width: element.clientWidth, height: HEIGHT_PIXELS }));
     watch.observe(element);
@@ -48,7 +50,8 @@ export function FuelChart({ columns, label, at, onSeek }: Props) {
       chart.current = null;
     };
   };
-  useEffect(draw, [columns, theme.value, conventions.value]);
+  useEffect(draw, [theme.value, conventions.value]);
+  useEffect(() => { if (chart.current) retell(chart.current, columns); }, [columns]);
   useEffect(() => chart.current?.redraw(false), [at]);
   useSignalEffect(() => { theme.value; });
   return <div ref={container} class="chart" role="img" aria-label={label} />;
@@ -61,7 +64,17 @@ function dataOf({ recordedAt, levelRawLiters, levelLiters }: Columns): uPlot.Ali
   return [recordedAt.map(seconds), levels(levelRawLiters), levels(levelLiters)];
 }
 
+/** What is newer is drawn in place; whoever looks closer at a part goes on doing so. */
+function retell(plot: uPlot, columns: Columns): void {
+  const [times] = plot.data;
+  const { min, max } = plot.scales["x"] ?? {};
+  const isCloser = min != null && max != null && (min > (times[0] ?? min) || max < (times.at(-1) ?? max));
+  plot.setData(dataOf(columns), !isCloser);
+  if (isCloser) plot.redraw();
+}
+
 interface Links {
+  readonly columns: () => Columns;
   readonly seek: (at: number) => void;
   readonly moment: () => number | undefined;
 }
@@ -69,11 +82,11 @@ interface Links {
 /** Where a day begins, its date; else the hour. Seconds since 1970. */
 const timeMark = (at: number): string => (dayOf(at * 1000) === dayOf(at * 1000 - 1) ? hourOfDay(at * 1000) : date(at * 1000));
 
-function optionsFor(Plot: typeof uPlot, columns: Columns, width: number, links: Links): uPlot.Options {
+function optionsFor(Plot: typeof uPlot, width: number, links: Links): uPlot.Options {
   const color = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const axis = { stroke: color("--quiet"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
   const words = strings.detail;
-  const full = shown("volume", columns.tankCapacityLiters ?? 0);
+  const full = () => shown("volume", links.columns().tankCapacityLiters ?? 0);
   const value = (_: uPlot, level: number | null) => (level == null ? "" : `${decimal(level, 1)} ${unit("volume")}`);
   return {
     width,
@@ -81,7 +94,7 @@ function optionsFor(Plot: typeof uPlot, columns: Columns, width: number, links: 
     cursor: { drag: { x: true, y: false }, points: { size: 6 } },
     legend: { live: true },
     // from an empty tank to a full one, so that half of it looks like half
-    scales: { y: { range: (_, _low, high) => [0, Math.max(full, high) || 1] } },
+    scales: { y: { range: (_, _low, high) => [0, Math.max(full(), high) || 1] } },
     tzDate: (at) => Plot.tzDate(new Date(at * 1000), conventions.peek().timeZone ?? ownTimeZone() ?? "UTC"),
     axes: [{ ...axis, space: 70, values: (_, times) => times.map(timeMark) }, { ...axis, size: 38, values: (_, levels) => levels.map((level) => decimal(level, 1)) }],
     series: [
@@ -90,7 +103,7 @@ function optionsFor(Plot: typeof uPlot, columns: Columns, width: number, links: 
       { label: words.levelSmooth, stroke: color("--accent"), fill: `${color("--accent")}1f`, width: 2, points: { show: false }, value },
     ],
     hooks: {
-      draw: [(plot) => drawMarks(plot, columns, color("--moving"), color("--bad"), links.moment(), color("--focus"))],
+      draw: [(plot) => drawMarks(plot, links.columns(), color("--moving"), color("--bad"), links.moment(), color("--focus"))],
       ready: [(plot) => plot.over.addEventListener("click", ({ offsetX }) => links.seek(plot.posToVal(offsetX, "x") * 1000))],
     },
   };

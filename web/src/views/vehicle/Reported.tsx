@@ -1,13 +1,11 @@
 // What a vehicle's device reports beside its position. Nothing where it reports nothing.
 
-import { useSignal, useSignalEffect } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-
 import { api } from "../../api/client";
 import { useAnswer } from "../../parts/answer";
 import { Time } from "../../parts/Time";
-import { positions, scope } from "../../state/fleet";
+import { scope } from "../../state/fleet";
 import { strings } from "../../strings";
+import { useHeard } from "./heard";
 import { type Shown, inWords, newestOf } from "./reported";
 
 /** Devices say some things with every fix and others rarely: the newest of each is looked for in so many. */
@@ -19,7 +17,7 @@ const FEW = 6;
 const words = strings.reported;
 
 export function Reported({ id }: { id: string }) {
-  const heard = useHeard(id);
+  const heard = useHeard(id, AGAIN_MS);
   const answer = useAnswer(() => {
     heard.value;
     const query = { ...scope.value, sort: "-recordedAt" as const, limit: MOST_FIXES };
@@ -51,28 +49,4 @@ function Values({ values, newest }: { values: readonly Shown[]; newest: string }
       ))}
     </dl>
   );
-}
-
-/** One more so long after a vehicle reported; what it reports meanwhile is read with it. */
-function useHeard(id: string) {
-  const times = useSignal(0);
-  const waiting = useRef({ timer: 0, last: newestAt(id) });
-  useSignalEffect(() => {
-    positions.revision.value;
-    const at = newestAt(id);
-    const { timer, last } = waiting.current;
-    if (timer || Object.is(at, last)) return;
-    waiting.current = { last: at, timer: window.setTimeout(() => {
-      waiting.current = { timer: 0, last: newestAt(id) };
-      times.value = times.peek() + 1;
-    }, AGAIN_MS) };
-  });
-  useEffect(() => () => clearTimeout(waiting.current.timer), []);
-  return times;
-}
-
-/** When its newest position arrived. */
-function newestAt(id: string): number {
-  const row = positions.row(id);
-  return row === undefined ? NaN : positions.receivedAt[row] ?? NaN;
 }
