@@ -191,7 +191,8 @@ impl Auth {
                 let used = session::find_used(tx.on(), &hash).await?;
                 let Some((family, used_at)) = used else { return Err(AuthError::InvalidToken) };
                 let is_soon = now.seconds_since(used_at) <= LOST_ANSWER_SECONDS;
-                if !is_soon || !session::use_up_next(tx.on(), &family, now.into()).await? {
+                let used_at = used_at.into();
+                if !is_soon || !session::use_again(&mut tx, &hash, &family, used_at, now.into()).await? {
                     self.end(tx, family, AuditAction::ReuseToken, peer, now).await?;
                     tracing::warn!(client = peer.address, "a refresh token came again; its session is over");
                     return Err(AuthError::InvalidToken);

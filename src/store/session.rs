@@ -111,10 +111,15 @@ pub async fn find_used(on: On<'_>, hash: &[u8]) -> Result<Option<(Family, Timest
     Ok(used.map(|used| (used.family, used.used_at.into())))
 }
 
-/// Uses up the token of a session that is not used yet: from then on it counts as one that comes again. `false` if there is none.
-pub async fn use_up_next(on: On<'_>, family: &Family, now: Time) -> Result<bool> {
-    let next = "update refresh_token set used_at = $2 where family_id = $1 and used_at is null and revoked_at is null";
-    Ok(on.sql(next).bind(family.family_id).bind(now).run().await? > 0)
+/// Uses up a token that was used at an instant once more, and with it the one that followed it. `false` if that was used, or its
+/// session is over.
+pub async fn use_again(tx: &mut Tx, hash: &[u8], family: &Family, used_at: Time, now: Time) -> Result<bool> {
+    let following = "update refresh_token set used_at = $3 where family_id = $1 and created_at = $2 \
+        and used_at is null and revoked_at is null";
+    let following = tx.on().sql(following).bind(family.family_id).bind(used_at).bind(now).run().await?;
+    let again = "update refresh_token set used_at = $2 where token_hash = $1";
+    tx.on().sql(again).bind(hash).bind(now).run().await?;
+    Ok(following > 0)
 }
 
 /// The session of a token, valid or not.
