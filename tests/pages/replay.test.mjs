@@ -116,3 +116,28 @@ test("stops are those of the vehicle's day, also with a silence in them, and who
   assert.equal(await at(240), "", "behind a silence nobody knows");
   assert.deepEqual(page.faults, []);
 });
+
+test("of a day with more crossings than the server gives at once all are told", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const depot = { latitude: 59.3, longitude: 18 };
+  await fleet.circle("Depot", depot, 200);
+  const bus = await fleet.vehicle("Bus 9");
+  const { day, start } = yesterday();
+  const fixes = Array.from({ length: 212 }, (_, minute) => ({
+    ...depot, latitude: depot.latitude + (minute % 2) * 0.005, speedKmh: 33, recordedAt: new Date(start + (60 + minute) * 60_000).toISOString(),
+  }));
+  await bus.report(fixes);
+  await eventually(async () => {
+    const { data: [last] } = await fleet.admin.get(`/v1/geofence-events?vehicleId=${bus.id}&sort=-occurredAt&limit=1`);
+    assert.ok(last?.occurredAt > fixes.at(-2).recordedAt, "all of them are found");
+  });
+
+  const page = await stage.page();
+  await signIn(page, fleet);
+  await page.goto(`/#/replay/${bus.id}?day=${day}`);
+  await page.locator("[data-replay=ready]").waitFor();
+  const told = page.getByRole("region", { name: "What happened" }).getByText(/^(Entered|Left) Depot$/);
+  await eventually(async () => assert.ok((await told.count()) > 0));
+  assert.ok(Math.abs((await told.count()) - fixes.length) <= 1, `${await told.count()}`);
+  assert.deepEqual(page.faults, []);
+});

@@ -3,7 +3,7 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
-import { api } from "../../api/client";
+import { api, slices } from "../../api/client";
 import { reached } from "../../api/reach";
 import type { Columns, Event } from "../../api/schema";
 import { dayOf, startOfDay } from "../../format";
@@ -139,6 +139,10 @@ function Tank({ columns, name, playback }: { columns: Columns; name: string; pla
 async function load(id: string, day: string, tell: (fixes: number) => void): Promise<Day> {
   const [from, to] = [startOfDay(day), startOfDay(day, 1)];
   const query = { ...scope.peek(), vehicleId: [id], from: new Date(from).toISOString(), to: new Date(to).toISOString(), sort: "occurredAt" as const, limit: MOST_EVENTS };
-  const [track, stops, crossings] = await Promise.all([loadTrack(id, from, to, tell), loadStops(id, from, to), api.get("/v1/geofence-events", { query })]);
-  return { name: vehicleName(id), day, from, to, track, stops, crossings: crossings.data };
+  const [track, stops, crossings] = await Promise.all([
+    loadTrack(id, from, to, tell),
+    loadStops(id, from, to),
+    slices((after) => api.get("/v1/geofence-events", { query: { ...query, after } })),
+  ]);
+  return { name: vehicleName(id), day, from, to, track, stops, crossings };
 }
