@@ -68,3 +68,44 @@ test("a document is entered, its file uploaded, downloaded as it was, and remove
     assert.deepEqual(one.foreign, []);
   }
 });
+
+test("what a colleague entered meanwhile stays, with its file, whatever is added or removed beside it", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const { id } = await fleet.admin.post("/v1/drivers", { firstName: "Astrid", lastName: "Lind", documents: [{ type: "license", number: "L-1" }] });
+  const path = `/v1/drivers/${id}`;
+  const colleague = async (number) => {
+    const { documents } = await fleet.admin.get(path);
+    const { documents: now } = await fleet.admin.put(path, { documents: [...documents, { type: "hazmat", number }] });
+    const added = now.find((document) => document.number === number);
+    const headers = { "Content-Type": "application/pdf", Authorization: `Bearer ${fleet.admin.token}` };
+    assert.ok((await fetch(`${stage.server.url}${path}/documents/${added.id}/file`, { method: "PUT", headers, body: PDF })).ok);
+  };
+  const page = await stage.page();
+  await signIn(page, fleet);
+  await visit(page, `#/drivers/${id}`);
+  // the colleague is faster by as much as it takes to send the change
+  const numbers = [];
+  await page.route(`**${path}*`, async (route) => {
+    const number = route.request().method() === "PUT" && numbers.shift();
+    if (number) await colleague(number);
+    await route.continue();
+  });
+  const kept = async () => (await fleet.admin.get(path)).documents.map(({ number, file }) => [number, file?.bytes ?? 0]).sort();
+
+  numbers.push("H-2");
+  await part(page).getByRole("button", { name: "Add document" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Number").fill("L-4");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.waitFor({ state: "detached" });
+  assert.deepEqual(await kept(), [["H-2", PDF.length], ["L-1", 0], ["L-4", 0]]);
+  await part(page).getByText("Driving licence L-4").waitFor();
+
+  numbers.push("H-3");
+  await part(page).getByRole("button", { name: "Delete the document: Driving licence L-1" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await dialog.waitFor({ state: "detached" });
+  assert.deepEqual(await kept(), [["H-2", PDF.length], ["H-3", PDF.length], ["L-4", 0]]);
+  await part(page).getByText("Dangerous goods permit H-3").waitFor();
+  assert.deepEqual(page.faults, []);
+});

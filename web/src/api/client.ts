@@ -37,6 +37,11 @@ export const api = {
   post: <P extends PathOf<"post">>(path: P, asked: Asked<P, "post"> = {}) => ask("post", path, asked),
   put: <P extends PathOf<"put">>(path: P, asked: Asked<P, "put"> = {}) => ask("put", path, asked),
   delete: <P extends PathOf<"delete">>(path: P, asked: Asked<P, "delete"> = {}) => ask("delete", path, asked),
+  /** A GET with the tag of what it answers, for the `If-Match` of a change that follows from it. */
+  tagged: <P extends PathOf<"get">>(path: P, asked: Asked<P, "get">) => sent(prepare("get", path, asked), async (answer) => ({
+    found: (await answer.json()) as Answer<P, "get">,
+    tag: answer.headers.get("ETag") ?? "*",
+  })),
   /** A PUT whose body is a file. */
   upload: <P extends PathOf<"put">>(path: P, asked: Asked<P, "put">, file: Blob) => sent<Answer<P, "put">>(prepareFile(path, asked, file)),
   /** A GET that answers a file. */

@@ -5,6 +5,7 @@ import { useRef } from "preact/hooks";
 
 import { api } from "../../api/client";
 import { may } from "../../api/permissions";
+import { Problem } from "../../api/problem";
 import type { Document, DocumentType, FileType, UpdateDriverBody } from "../../api/schema";
 import type { Driver } from "../../api/types";
 import { day, fullName } from "../../format";
@@ -27,13 +28,28 @@ interface Props {
 
 type Asking = "new" | { readonly what: "file" | "document"; readonly document: Document } | null;
 
+/** What becomes of the documents there are. */
+type Changed = (documents: readonly Document[]) => readonly unknown[];
+
+/** The server takes the whole list, and deletes what is missing in it, with its file: so it follows from the list as it is now, not as it was shown. */
+async function put(id: string, changed: Changed): Promise<void> {
+  const asked = { path: { id }, query: scope.peek() };
+  const { found, tag } = await api.tagged("/v1/drivers/{id}", asked);
+  const documents = changed((found as Driver).documents ?? []);
+  await api.put("/v1/drivers/{id}", { ...asked, headers: { "If-Match": tag }, body: { documents } as unknown as UpdateDriverBody });
+}
+
 const nameOf = ({ type, number }: Document) => (number ? `${words.types[type]} ${number}` : words.types[type]);
 
 export function Documents({ driver, reload }: Props) {
   const asking = useSignal<Asking>(null);
   const close = () => { asking.value = null; };
-  const put = async (documents: readonly unknown[]) => {
-    await api.put("/v1/drivers/{id}", { path: { id: driver.id }, query: scope.peek(), body: { documents } as unknown as UpdateDriverBody });
+  const change = async (changed: Changed) => {
+    await put(driver.id, changed).catch((problem: unknown) => {
+      // somebody was faster
+      if (problem instanceof Problem && problem.status === 412) return put(driver.id, changed);
+      throw problem;
+    });
     await reload();
   };
   const removeFile = async (document: Document) => {
@@ -52,10 +68,10 @@ export function Documents({ driver, reload }: Props) {
       <ul class="lines">
         {documents.map((document) => <Line key={document.id} driver={driver} document={document} reload={reload} onAsk={(what) => { asking.value = { what, document }; }} />)}
       </ul>
-      {one === "new" && <NewDocument driver={driver} add={(document) => put([...documents, document])} onClose={close} />}
+      {one === "new" && <NewDocument driver={driver} add={(document) => change((documents) => [...documents, document])} onClose={close} />}
       {one !== null && one !== "new" && (one.what === "file"
         ? <Confirm title={words.removeFileTitle(nameOf(one.document))} text={words.removeFileText} action={words.removeFile} work={() => removeFile(one.document)} onClose={close} />
-        : <Confirm title={words.removeTitle(nameOf(one.document))} text={words.removeText} action={strings.manage.form.delete} work={() => put(documents.filter(({ id }) => id !== one.document.id))} onClose={close} />)}
+        : <Confirm title={words.removeTitle(nameOf(one.document))} text={words.removeText} action={strings.manage.form.delete} work={() => change((documents) => documents.filter(({ id }) => id !== one.document.id))} onClose={close} />)}
     </section>
   );
 }
