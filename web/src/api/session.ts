@@ -5,8 +5,12 @@ import { computed, signal } from "@preact/signals";
 import { type Prepared, prepare, send } from "./http";
 import { isSignedOut } from "./problem";
 import type { PersonPrincipal, Role, SignedIn, User } from "./schema";
+import { inTurn } from "./turn";
 
 const KEY = "waypost.session";
+/** A tab that was faster has its answer by then, and has stored it; it is looked for so often. */
+const OTHERS_MS = 1000;
+const LOOK_MS = 50;
 
 function stored(): SignedIn | null {
   try {
@@ -86,13 +90,9 @@ export function end(reason: string): void {
   keep(null);
 }
 
-/** A refresh token works once: tabs take turns, where the browser knows locks (it does under TLS and on localhost). */
-async function inTurn(work: () => Promise<void>): Promise<void> {
-  await (navigator.locks ? navigator.locks.request(KEY, work) : work());
-}
-
 let renewing: Promise<void> | null = null;
 
+/** A refresh token works once: tabs take turns, and read in theirs what the others stored. */
 async function renew(spent: string): Promise<void> {
   const kept = stored();
   if (!kept) return;
@@ -100,7 +100,22 @@ async function renew(spent: string): Promise<void> {
     session.value = kept; // another tab was first
     return;
   }
-  keep(await send<SignedIn>(prepare("post", "/v1/auth/refresh", { body: { refreshToken: kept.refreshToken } }), undefined));
+  try {
+    keep(await send<SignedIn>(prepare("post", "/v1/auth/refresh", { body: { refreshToken: kept.refreshToken } }), undefined));
+  } catch (problem) {
+    const theirs = isSignedOut(problem) ? await newerThan(kept) : null;
+    if (!theirs) throw problem;
+    session.value = theirs;
+  }
+}
+
+/** What another tab got for the token that was refused here, once its answer is there too; null where there is none. */
+async function newerThan({ refreshToken }: SignedIn): Promise<SignedIn | null> {
+  for (const last = Date.now() + OTHERS_MS; ; await new Promise((again) => setTimeout(again, LOOK_MS))) {
+    const now = stored();
+    if (now?.refreshToken !== refreshToken) return now;
+    if (Date.now() > last) return null;
+  }
 }
 
 /** Sends a request as the one signed in; a token that has run out is renewed, once for all who wait. */
@@ -111,7 +126,7 @@ export async function sendSignedIn<T>(request: Prepared, read?: (answer: Respons
   } catch (problem) {
     if (!isSignedOut(problem) || !token) throw problem;
   }
-  renewing ??= inTurn(() => renew(token)).finally(() => { renewing = null; });
+  renewing ??= inTurn(KEY, () => renew(token)).finally(() => { renewing = null; });
   await renewing;
   return send<T>(request, session.value?.accessToken, read);
 }
