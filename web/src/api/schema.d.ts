@@ -547,7 +547,7 @@ export interface paths {
         readonly get?: never;
         /**
          * Correct when a past assignment began and ended: members left out stay
-         * @description Records that are written already keep their driver.
+         * @description Records that are written already are given the driver that follows.
          *
          *     Takes an access token.
          */
@@ -555,7 +555,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Remove a past assignment that never was
-         * @description Records that are written already keep their driver.
+         * @description Records that are written already are given the driver that follows.
          *
          *     Takes an access token.
          */
