@@ -136,6 +136,7 @@ fn what_becomes_of_sessions_is_audited_with_the_clients_address() {
         let refresh_token = text(&login(PASSWORD).await.ok(200)["refreshToken"]);
         let refresh = json!({ "refreshToken": refresh_token });
         app.post("/v1/auth/refresh", "", refresh.clone()).await.ok(200);
+        app.pass(31);
         app.post("/v1/auth/refresh", "", refresh.clone()).await.problem(401, "invalidToken");
         app.post("/v1/auth/refresh", "", refresh).await.problem(401, "invalidToken");
         let leaving = json!({ "refreshToken": login(PASSWORD).await.ok(200)["refreshToken"] });

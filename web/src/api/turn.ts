@@ -6,7 +6,7 @@ interface Turn {
   readonly until: number;
 }
 
-/** A tab that was closed in its turn has it no longer than this. */
+/** A tab that vanished in its turn has it no longer than this. */
 const TURN_MS = 10_000;
 /** What one tab stores the others read by then. */
 const TOLD_MS = 80;
@@ -21,7 +21,7 @@ function noted(key: string): Turn | null {
   }
 }
 
-/** Does the work while no other tab does some of this name. */
+/** Does the work while no other tab does some of this name; without locks, for as long as a turn lasts. */
 export async function inTurn(name: string, work: () => Promise<void>): Promise<void> {
   if (navigator.locks) {
     await navigator.locks.request(name, work);
@@ -33,9 +33,14 @@ export async function inTurn(name: string, work: () => Promise<void>): Promise<v
     // who wrote at the same time and last has it
     await pause(TOLD_MS);
   }
+  const leave = () => {
+    if (noted(key)?.whose === own) localStorage.removeItem(key);
+  };
+  addEventListener("pagehide", leave, { once: true });
   try {
     await work();
   } finally {
-    if (noted(key)?.whose === own) localStorage.removeItem(key);
+    removeEventListener("pagehide", leave);
+    leave();
   }
 }

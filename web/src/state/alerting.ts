@@ -49,11 +49,12 @@ function notification(title: string, options: NotificationOptions): Notification
   }
 }
 
-/** Asks the browser to let this page make notifications, unless it could make none; whether it does. */
+/** Asks the browser to let this page make notifications, unless it could make none; whether it does. One is tried only while none
+ * would be shown: one that is closed at once stays on the screen all the same. */
 export async function mayNotify(): Promise<boolean> {
-  const tried = notification("", { silent: true });
-  tried?.close();
-  return tried !== null && (await Notification.requestPermission()) === "granted";
+  if (!("Notification" in window)) return false;
+  if (Notification.permission === "granted") return true;
+  return notification("", { silent: true }) !== null && (await Notification.requestPermission()) === "granted";
 }
 
 /** Calls somebody to alerts that are new. */

@@ -46,8 +46,8 @@ export function Documents({ driver, reload }: Props) {
   const close = () => { asking.value = null; };
   const change = async (changed: Changed) => {
     await put(driver.id, changed).catch((problem: unknown) => {
-      // somebody was faster
-      if (problem instanceof Problem && problem.status === 412) return put(driver.id, changed);
+      // somebody was faster: it has changed (412), or a document or file that is named is gone (422)
+      if (problem instanceof Problem && [412, 422].includes(problem.status)) return put(driver.id, changed);
       throw problem;
     });
     await reload();

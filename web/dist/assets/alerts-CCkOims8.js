@@ -1,0 +1,1 @@
+export{n as alerts,r as followAlerts}from"./alerts-zXt6dAsk.js";
