@@ -59,6 +59,10 @@ pub struct BucketState {
 const AWAY: Duration = Duration::from_secs(1);
 /// Requests between two removals of callers that have been idle for long.
 const SWEEP_EVERY: u32 = 4096;
+/// Refused clients remembered, beyond which those are forgotten that may ask again.
+const MOST_REFUSED: usize = 4096;
+/// Who is refused is for this long at least, as `Retry-After` tells in whole seconds.
+const REFUSED_FOR: Duration = Duration::from_secs(1);
 
 type Counter = RateLimiter<String, DashMapStateStore<String>, MonotonicClock, StateInformationMiddleware>;
 
@@ -162,10 +166,10 @@ impl Bucket {
     fn note_refused(&self, who: &str, wait: Duration) {
         let now = Instant::now();
         let mut refused = self.refused.lock();
-        if refused.len() >= SWEEP_EVERY as usize {
+        if refused.len() >= MOST_REFUSED {
             refused.retain(|_, until| *until > now);
         }
-        refused.insert(who.to_owned(), now + wait);
+        refused.insert(who.to_owned(), now + wait.max(REFUSED_FOR));
     }
 
     fn count(&self, who: &str) -> BucketState {
@@ -199,7 +203,7 @@ mod tests {
     }
 
     #[actix_rt::test]
-    async fn who_was_refused_is_until_a_request_is_allowed_again() {
+    async fn who_was_refused_is_still_for_a_second_at_least() {
         let rate = Some(Rate { count: 1, per: Duration::from_millis(200) });
         let limits = RateLimits::new(&Settings { rate_limit: rate, ..Settings::default() }, None);
         let refused = |who: &str| limits.still_refused(Class::Requests, who);
@@ -207,9 +211,11 @@ mod tests {
         assert_eq!(refused("a"), None, "nobody was refused yet");
         let counted = limits.count(Class::Requests, "a").await.unwrap();
         let still = refused("a").unwrap();
-        assert!(!still.is_allowed && !counted.is_allowed && still.wait <= counted.wait, "{still:?}");
+        assert!(!still.is_allowed && !counted.is_allowed && still.wait <= REFUSED_FOR, "{still:?}");
         assert_eq!((refused("b"), limits.still_refused(Class::SignIn, "a")), (None, None));
         tokio::time::sleep(counted.wait).await;
+        assert!(refused("a").is_some(), "others of its tokens are not looked up meanwhile");
+        tokio::time::sleep(REFUSED_FOR).await;
         assert_eq!(refused("a"), None);
         assert!(limits.count(Class::Requests, "a").await.unwrap().is_allowed);
     }

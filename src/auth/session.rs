@@ -42,7 +42,7 @@ pub struct SignedIn {
     pub token_type: &'static str,
     /// How long the access token is good, in seconds.
     pub expires_in: i64,
-    /// Gets the next access token; works once.
+    /// Gets the next access token; works once, and within 30 s again as long as the token that it got was not used.
     pub refresh_token: String,
     /// Who.
     #[serde(flatten)]

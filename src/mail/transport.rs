@@ -53,11 +53,11 @@ impl NotSent {
 /// password that was changed, a sender that sent too much today.
 fn is_about_recipient(error: &smtp::Error) -> bool {
     let Some(code) = error.status().filter(|_| error.is_permanent()) else { return false };
-    // RFC 3463: 5.1 is about addresses. Not all servers say such a code.
+    // RFC 3463: 5.1 is about addresses, 5.1.7 and 5.1.8 about the sender's. Not all servers say such a code.
     let said = error.source().map(ToString::to_string).unwrap_or_default();
     let enhanced = said.split_whitespace().next().filter(|word| word.starts_with("5."));
     match enhanced {
-        Some(enhanced) => enhanced.starts_with("5.1."),
+        Some(enhanced) => enhanced.starts_with("5.1.") && !["5.1.7", "5.1.8"].contains(&enhanced),
         None => ["550", "551", "553"].contains(&code.to_string().as_str()),
     }
 }

@@ -285,10 +285,12 @@ pub async fn delete_vehicle(
     let now = change.now();
     out_of_service::begin(change.on(), &scope, id, now.into()).await?;
     vehicle::delete(change.on(), &scope, id, now.into()).await?;
-    for tracker in tracker::leave_vehicle(change.tx(), &scope, id, now.into()).await? {
+    let (in_it, planned) = tracker::leave_vehicle(change.tx(), &scope, id, now.into()).await?;
+    let deleted = in_it.into_iter().map(|tracker| (tracker, End::VehicleDeleted));
+    for (tracker, end) in deleted.chain(planned.into_iter().map(|tracker| (tracker, End::Changed))) {
         change.affects(ChangedResource::Tracker, tracker.0);
         let organization = scope.organization_id();
-        change.tell_sessions(move |sessions| sessions.end(tracker, organization, End::VehicleDeleted));
+        change.tell_sessions(move |sessions| sessions.end(tracker, organization, end));
     }
     let ending = Ending { at: now, by: Some(by.caller.id), reason: EndReason::VehicleDeleted };
     change.end_assignments(&scope, Open::OfVehicle(id), ending).await?;

@@ -11,7 +11,7 @@ use waypost_actors::model::OrganizationId;
 use super::news::End;
 use super::watchers::WatcherSession;
 
-/// Boots remembered per system user; beyond that, the least recently heard of is dropped.
+/// Boots remembered per system user, those of open sockets in any case; beyond that, the least recently heard of is dropped.
 const BOOTS: usize = 64;
 
 /// A boot of what reports for a system user.
@@ -108,13 +108,14 @@ impl FleetSession {
 
     fn end_boot(&mut self) {
         let Some(name) = self.boot.take() else { return };
-        let is_over = self.with(&name, |boot| {
-            boot.sockets = boot.sockets.saturating_sub(1);
-            boot.sockets == 0 && boot.is_shared
+        let mut boots = self.fleets.boots.lock();
+        let Some(own) = boots.get_mut(&self.who) else { return };
+        own.retain_mut(|boot| {
+            if boot.name == name {
+                boot.sockets = boot.sockets.saturating_sub(1);
+            }
+            boot.sockets > 0 || !boot.is_shared
         });
-        if is_over && let Some(own) = self.fleets.boots.lock().get_mut(&self.who) {
-            own.retain(|boot| boot.name != name);
-        }
     }
 
     fn with<T>(&self, name: &str, change: impl FnOnce(&mut Boot) -> T) -> T {
@@ -125,8 +126,10 @@ impl FleetSession {
         let mut boot = known.unwrap_or_else(new);
         let changed = change(&mut boot);
         own.push_back(boot);
-        if own.len() > BOOTS {
-            own.pop_front();
+        if own.len() > BOOTS
+            && let Some(oldest) = own.iter().position(|boot| boot.sockets == 0)
+        {
+            own.remove(oldest);
         }
         changed
     }

@@ -111,15 +111,17 @@ pub async fn find_used(on: On<'_>, hash: &[u8]) -> Result<Option<(Family, Timest
     Ok(used.map(|used| (used.family, used.used_at.into())))
 }
 
-/// Uses up a token that was used at an instant once more, and with it the one that followed it. `false` if that was used, or its
-/// session is over.
+/// Uses up a token that was used at an instant once more, and with it the one that followed it, which from then on counts as used
+/// long ago. `false` if that was used, or its session is over.
 pub async fn use_again(tx: &mut Tx, hash: &[u8], family: &Family, used_at: Time, now: Time) -> Result<bool> {
-    let following = "update refresh_token set used_at = $3 where family_id = $1 and created_at = $2 \
+    let following = "update refresh_token set used_at = created_at where family_id = $1 and created_at = $2 \
         and used_at is null and revoked_at is null";
-    let following = tx.on().sql(following).bind(family.family_id).bind(used_at).bind(now).run().await?;
+    if tx.on().sql(following).bind(family.family_id).bind(used_at).run().await? == 0 {
+        return Ok(false);
+    }
     let again = "update refresh_token set used_at = $2 where token_hash = $1";
     tx.on().sql(again).bind(hash).bind(now).run().await?;
-    Ok(following > 0)
+    Ok(true)
 }
 
 /// The session of a token, valid or not.

@@ -1,7 +1,5 @@
 //! Trackers and their installations.
 
-use std::collections::BTreeSet;
-
 use uuid::Uuid;
 use waypost_actors::model::{Timestamp, TrackerId, VehicleId};
 
@@ -379,21 +377,22 @@ pub async fn delete_of_organization(tx: &mut Tx, scope: &OrgScope, now: Time) ->
     Ok(())
 }
 
-/// Ends the installations of all trackers in a vehicle, and those that were still to begin; returns the trackers.
+/// Ends the installations of all trackers in a vehicle, and those that were still to begin; returns the trackers that were in it, and
+/// those that were not yet.
 pub async fn leave_vehicle(
     tx: &mut Tx,
     _: &OrgScope,
     vehicle: VehicleId,
     now: Time,
-) -> Result<Vec<TrackerId>> {
+) -> Result<(Vec<TrackerId>, Vec<TrackerId>)> {
     let planned =
         "delete from installation where vehicle_id = $1 and installed_from >= $2 returning tracker_id";
     let leave = "update installation set installed_to = $2 where vehicle_id = $1 \
         and (installed_to is null or installed_to > $2) returning tracker_id";
-    let mut trackers = BTreeSet::new();
-    for ended in [planned, leave] {
-        let rows: Vec<(Uuid,)> = tx.on().sql(ended).bind(Uuid::from(vehicle)).bind(now).all().await?;
-        trackers.extend(rows);
+    let mut ended = Vec::new();
+    for end in [planned, leave] {
+        let rows: Vec<(Uuid,)> = tx.on().sql(end).bind(Uuid::from(vehicle)).bind(now).all().await?;
+        ended.push(rows.into_iter().map(|(id,)| TrackerId(id)).collect());
     }
-    Ok(trackers.into_iter().map(|(id,)| id.into()).collect())
+    Ok((ended.pop().unwrap_or_default(), ended.pop().unwrap_or_default()))
 }

@@ -101,7 +101,6 @@ fn a_refresh_whose_answer_was_lost_may_come_again_until_the_next_one_is_used() {
         let first = login().await;
         let found = refresh(&first).await.ok(200);
         let again = refresh(&first).await.ok(200);
-        app.pass(31);
         refresh(&found).await.problem(401, "invalidToken");
         refresh(&again).await.problem(401, "invalidToken");
         app

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 enum Mood {
     Take,
     NotNow,
-    SentTooMuch,
+    NotFromYou,
     Never,
     Hang,
 }
@@ -81,7 +81,7 @@ async fn serve(stream: TcpStream, moods: Arc<Mutex<VecDeque<Mood>>>, tell: Unbou
                 let (answer, heard) = match mood {
                     Mood::Take => ("250 go on", None),
                     Mood::NotNow => ("451 4.3.2 not now", Some(Heard::PutOff)),
-                    Mood::SentTooMuch => ("550 5.4.5 daily limit", Some(Heard::PutOff)),
+                    Mood::NotFromYou => ("553 5.1.8 who sends this", Some(Heard::PutOff)),
                     Mood::Never => ("550 5.1.1 never", Some(Heard::Refused)),
                     Mood::Hang => ("", Some(Heard::Hung)),
                 };
@@ -141,7 +141,7 @@ fn over(url: &str) -> impl FnOnce(&mut Settings) {
 #[test]
 fn a_letter_is_handed_over_once_whatever_the_server_does_before() {
     actix_rt::System::new().block_on(async {
-        let mut stub = Stub::start(&[Mood::NotNow, Mood::Hang, Mood::SentTooMuch, Mood::Take]).await;
+        let mut stub = Stub::start(&[Mood::NotNow, Mood::Hang, Mood::NotFromYou, Mood::Take]).await;
         let app = App::start_with_post(over(&stub.url)).await;
         sign_up(&app, "robot").await;
         assert_eq!(stub.next().await, Heard::PutOff);

@@ -9,7 +9,7 @@ use super::identity::Anchor;
 use super::near_span::NearSpan;
 use super::overspeed;
 use super::standstill::{self, Stance};
-use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
+use super::state::{Candidate, Crossing, MOST_STAYS, Phase, Stay, VehicleState};
 use super::step::{Step, holds};
 use super::trips;
 use crate::geofence::{FenceTimeline, PreparedVersion};
@@ -138,7 +138,7 @@ fn change(
             }
             state.newest_entry = state.newest_entry.max(at);
         }
-        None if holds(version, last.place) && step.believes_entry() => {
+        None if state.stays.len() < MOST_STAYS && holds(version, last.place) && step.believes_entry() => {
             let anchor = Anchor::Version(version.version);
             let stay = step.new_stay(anchor, at, began_by(&step));
             step.record_entry(&stay, &at_change(&last, at));

@@ -36,7 +36,7 @@ pub(super) fn infer_passages(
     let first_record = effects.records.len();
     // By their ids, and no more than the vehicle may be in.
     context.fences.for_each_near_segment(before.place, fix.place, |fence| {
-        if effects.records.len() - first_record >= 2 * MOST_STAYS {
+        if effects.records.len() - first_record >= 2 * MOST_STAYS || state.stays.len() >= MOST_STAYS {
             return;
         }
         let Some(version) = fence.in_force_at(fix.recorded_at) else { return };

@@ -173,12 +173,13 @@ impl Options {
     }
 }
 
-/// A share between 0 and 1.
+/// How many a second, or how many seconds.
 fn amount(text: &str) -> Result<f64, String> {
     let amount = text.parse::<f64>().ok().filter(|amount| (0.001..=1e9).contains(amount));
     amount.ok_or_else(|| "a number from 0.001 to 1000000000".to_owned())
 }
 
+/// A share between 0 and 1.
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "a number from 0 to 1".to_owned())

@@ -5579,7 +5579,7 @@ export interface components {
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
             /** @description Its organization's name. */
             readonly organizationName?: string | null;
-            /** @description Gets the next access token; works once. */
+            /** @description Gets the next access token; works once, and within 30 s again as long as the token that it got was not used. */
             readonly refreshToken: string;
             /** @description What it may do. */
             readonly role: components["schemas"]["Role"];
@@ -5609,7 +5609,7 @@ export interface components {
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
             /** @description Its organization's name. */
             readonly organizationName?: string | null;
-            /** @description Gets the next access token; works once. */
+            /** @description Gets the next access token; works once, and within 30 s again as long as the token that it got was not used. */
             readonly refreshToken: string;
             /** @description What tells it from a person. */
             readonly role: components["schemas"]["SystemRole"];

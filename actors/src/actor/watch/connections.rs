@@ -60,6 +60,14 @@ pub(crate) struct Tracked {
     turn: u32,
 }
 
+impl Tracked {
+    /// What the clock said when it was ahead is yet to come.
+    fn be_no_later(&mut self, than: Timestamp) {
+        self.connectivity.hear_no_later(than);
+        self.silent_since = self.silent_since.min(than);
+    }
+}
+
 /// Detects silent vehicles and logs their changes to online, stale and offline.
 pub(crate) struct Connections {
     parts: ConnectionsParts,
@@ -104,6 +112,8 @@ impl Connections {
     pub(crate) fn new(parts: ConnectionsParts) -> Self {
         let now = (parts.clock)();
         let generation = parts.permits.generation();
+        let mut parts = parts;
+        parts.tracked.values_mut().for_each(|tracked| tracked.be_no_later(now));
         let (wheel, waiting) = (TimerWheel::new(now), BTreeSet::new());
         Self { parts, wheel, waiting, is_telling: false, generation, counts_from: now, looked_at: now }
     }
@@ -158,14 +168,9 @@ impl Connections {
     /// Lets all silence count from now: the clock was ahead, and what it said then is yet to come.
     fn begin_anew(&mut self, now: Timestamp) {
         (self.wheel, self.counts_from) = (TimerWheel::new(now), now);
+        self.parts.tracked.values_mut().for_each(|tracked| tracked.be_no_later(now));
         let all: Vec<VehicleId> = self.parts.tracked.keys().copied().collect();
-        for vehicle in all {
-            if let Some(tracked) = self.parts.tracked.get_mut(&vehicle) {
-                tracked.connectivity.hear_no_later(now);
-                tracked.silent_since = tracked.silent_since.min(now);
-            }
-            self.line_up(vehicle);
-        }
+        all.into_iter().for_each(|vehicle| self.line_up(vehicle));
     }
 
     /// Hands over what there is to tell, unless something is on its way.
