@@ -90,12 +90,11 @@ impl ApiKeys {
         token: &str,
         now: Timestamp,
     ) -> Result<Caller, AuthError> {
-        let hash = secret::hash(token);
-        let found = self.known.look_up(sessions, hash.clone(), whose, look_up_hashed(db, &hash, now)).await?;
-        let (caller, expires_at) = found.ok_or(AuthError::UnknownKey)?;
-        // One from memory may have expired since.
-        require_unexpired(expires_at, now)?;
-        Ok(caller)
+        match self.known.known(&secret::hash(token)) {
+            // It may have expired since.
+            Some((caller, expires_at)) => require_unexpired(expires_at, now).map(|()| caller),
+            None => self.find_current(db, sessions, token, now).await,
+        }
     }
 
     /// As [`find`](Self::find), but as stored now.

@@ -185,20 +185,17 @@ impl Auth {
         let found = session::find(self.db.read(), &hash).await?.ok_or(AuthError::InvalidToken)?;
         let mut tx = self.db.begin().await?;
         session::hold(tx.on(), found.holder()).await?;
-        let family = match session::use_up(tx.on(), &hash, now.into()).await? {
-            Some(family) => family,
-            None => {
-                let used = session::find_used(tx.on(), &hash).await?;
-                let Some((family, used_at)) = used else { return Err(AuthError::InvalidToken) };
-                let is_soon = now.seconds_since(used_at) <= LOST_ANSWER_SECONDS;
-                let used_at = used_at.into();
-                if !is_soon || !session::use_again(&mut tx, &hash, &family, used_at, now.into()).await? {
-                    self.end(tx, family, AuditAction::ReuseToken, peer, now).await?;
-                    tracing::warn!(client = peer.address, "a refresh token came again; its session is over");
-                    return Err(AuthError::InvalidToken);
-                }
-                family
+        let mut usable_family = session::use_up(tx.on(), &hash, now.into()).await?;
+        if usable_family.is_none() {
+            let since = now.plus_seconds(-LOST_ANSWER_SECONDS);
+            usable_family = session::use_again(&mut tx, &hash, since.into(), now.into()).await?;
+        }
+        let Some(family) = usable_family else {
+            if let Some(family) = session::find_used(tx.on(), &hash).await? {
+                self.end(tx, family, AuditAction::ReuseToken, peer, now).await?;
+                tracing::warn!(client = peer.address, "a refresh token came again; its session is over");
             }
+            return Err(AuthError::InvalidToken);
         };
         let holder = usable(Holder::find(tx.on(), family.holder()).await?)?;
         let signed_in = self.next_token(&mut tx, holder, family.family_id, now, family.ends_at.0).await?;

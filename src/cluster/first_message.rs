@@ -81,11 +81,7 @@ async fn serve(
     let opening = async {
         // Whatever else it says, or says nothing, is for a node to refuse, with what came so far.
         let said = timeout(SAID_WITHIN, first_text(&mut client, &mut read));
-        let said = match peer {
-            Some(peer) => peer.waits_for(said).await.ok_or(Failed::Request)?,
-            None => said.await,
-        };
-        let said = said.ok().flatten();
+        let said = Peer::waits_for(peer, said).await.ok_or(Failed::Request)?.ok().flatten();
         let ticket = said.and_then(|text| ticket_in(&text));
         let whose =
             ticket.and_then(|ticket| ticket_organization(&ticket)).map_or(Whose::Nobody, Whose::Organization);

@@ -307,10 +307,12 @@ impl Peer {
     }
 
     /// Waits for what a client has to say first on a socket, which the HTTP server no longer holds: until then the client
-    /// keeps the server waiting, as for a request. `None` if it was chosen to make room.
-    pub async fn waits_for<T>(self: &Arc<Self>, said: impl Future<Output = T>) -> Option<T> {
-        let _listed = Listed(Arc::clone(self));
-        let chosen = poll_fn(|cx| match self.patience(cx) {
+    /// keeps the server waiting, as for a request. `None` if it was chosen to make room. `peer`: `None` if the connection is
+    /// none of the listener's.
+    pub async fn waits_for<T>(peer: Option<Arc<Self>>, said: impl Future<Output = T>) -> Option<T> {
+        let Some(peer) = peer else { return Some(said.await) };
+        let _listed = Listed(Arc::clone(&peer));
+        let chosen = poll_fn(|cx| match peer.patience(cx) {
             Ok(_) => Poll::Pending,
             Err(_) => Poll::Ready(()),
         });

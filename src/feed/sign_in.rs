@@ -37,10 +37,7 @@ pub(super) async fn sign_in(
         }
     };
     let first = timeout(feed.limits.sign_in_within, first);
-    let first = match peer {
-        Some(peer) => peer.waits_for(first).await.ok_or(Stop::Gone)?,
-        None => first.await,
-    };
+    let first = Peer::waits_for(peer, first).await.ok_or(Stop::Gone)?;
     let text =
         first.map_err(|_| Stop::Close(Close(4408, "timeout", "no ticket came in time".to_owned())))??;
     match heard::read(&text) {

@@ -44,25 +44,12 @@ pub async fn create_tracker(
     let CreateTracker { tracker, vehicle_id, .. } = body.made()?;
     let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?;
     let attributes = tracker.moved(vehicle_id, change.now());
-    hold_vehicle(&mut change, &scope, &attributes).await?;
     refuse_foreign_vehicles(change.tx(), &scope, &attributes).await?;
     let issued = issue(&mut change, &scope, attributes).await?;
     let recorded = change.created(&issued.tracker).await?;
     affect_vehicles(&mut change, &[issued.tracker.vehicle_id]);
     change.tell_sessions(move |sessions| sessions.trackers_changed(scope.organization_id()));
     change.commit_created(recorded, issued).await
-}
-
-/// Holds the vehicle that a tracker is in from now on: a deletion at the same moment would not find it there.
-async fn hold_vehicle(
-    change: &mut Change<'_>,
-    scope: &OrgScope,
-    attributes: &TrackerIn,
-) -> Result<(), OpError> {
-    match attributes.vehicle_id() {
-        Some(id) => Ok(vehicle::hold(change.on(), scope, id).await?),
-        None => Ok(()),
-    }
 }
 
 /// Creates a tracker for a vehicle about to be created.
@@ -131,7 +118,6 @@ pub async fn update_tracker(
         return Ok(current);
     }
     if_match.check(&current)?;
-    hold_vehicle(&mut change, &scope, &attributes).await?;
     refuse_foreign_vehicles(change.tx(), &scope, &attributes).await?;
     let tracker =
         Tracker { vehicle_id: attributes.vehicle_id(), attributes, updated_at: now, ..current.clone() };
@@ -214,7 +200,11 @@ async fn refuse_foreign_vehicles(
     let missing = |id: &VehicleId| !there.contains(id);
     let open = attributes.vehicle_id();
     let gone = match open {
-        Some(open) => vehicle::existing(tx.on(), scope, &[open]).await?.is_empty(),
+        Some(open) => {
+            // A deletion at the same moment would not find the tracker there.
+            vehicle::hold(tx.on(), scope, open).await?;
+            vehicle::existing(tx.on(), scope, &[open]).await?.is_empty()
+        }
         None => false,
     };
     let mut problems: Vec<FieldError> = Vec::new();

@@ -2,7 +2,6 @@
 //! on PostgreSQL an update does not see a token that another transaction has added and not yet committed.
 
 use uuid::Uuid;
-use waypost_actors::model::Timestamp;
 
 use super::hold;
 use super::sql::{On, Result, Tx};
@@ -97,31 +96,29 @@ pub async fn use_up(on: On<'_>, hash: &[u8], now: Time) -> Result<Option<Family>
     .await
 }
 
-/// The session of a token that was used before, and when that was.
-pub async fn find_used(on: On<'_>, hash: &[u8]) -> Result<Option<(Family, Timestamp)>> {
-    #[derive(sqlx::FromRow)]
-    struct Used {
-        #[sqlx(flatten)]
-        family: Family,
-        used_at: Time,
+/// Uses up a token once more that was last used at an instant or since, and with it the one that followed it, which from then on counts
+/// as used long ago. Returns their session; `None` if the one that followed was used, or the session is over.
+pub async fn use_again(tx: &mut Tx, hash: &[u8], since: Time, now: Time) -> Result<Option<Family>> {
+    let following = "update refresh_token set used_at = created_at where used_at is null and revoked_at is null \
+        and family_id in (select family_id from refresh_token where token_hash = $1) \
+        and created_at in (select used_at from refresh_token where token_hash = $1 and used_at >= $2)";
+    if tx.on().sql(following).bind(hash).bind(since).run().await? == 0 {
+        return Ok(None);
     }
-    let select = "select family_id, account_id, system_user_id, ends_at, used_at from refresh_token \
-        where token_hash = $1 and used_at is not null";
-    let used: Option<Used> = on.sql(select).bind(hash).optional().await?;
-    Ok(used.map(|used| (used.family, used.used_at.into())))
+    let again = "update refresh_token set used_at = $2 where token_hash = $1 \
+        returning family_id, account_id, system_user_id, ends_at";
+    tx.on().sql(again).bind(hash).bind(now).optional().await
 }
 
-/// Uses up a token that was used at an instant once more, and with it the one that followed it, which from then on counts as used
-/// long ago. `false` if that was used, or its session is over.
-pub async fn use_again(tx: &mut Tx, hash: &[u8], family: &Family, used_at: Time, now: Time) -> Result<bool> {
-    let following = "update refresh_token set used_at = created_at where family_id = $1 and created_at = $2 \
-        and used_at is null and revoked_at is null";
-    if tx.on().sql(following).bind(family.family_id).bind(used_at).run().await? == 0 {
-        return Ok(false);
-    }
-    let again = "update refresh_token set used_at = $2 where token_hash = $1";
-    tx.on().sql(again).bind(hash).bind(now).run().await?;
-    Ok(true)
+/// The session of a token that was used before.
+pub async fn find_used(on: On<'_>, hash: &[u8]) -> Result<Option<Family>> {
+    on.sql(
+        "select family_id, account_id, system_user_id, ends_at from refresh_token \
+         where token_hash = $1 and used_at is not null",
+    )
+    .bind(hash)
+    .optional()
+    .await
 }
 
 /// The session of a token, valid or not.

@@ -389,10 +389,8 @@ pub async fn leave_vehicle(
         "delete from installation where vehicle_id = $1 and installed_from >= $2 returning tracker_id";
     let leave = "update installation set installed_to = $2 where vehicle_id = $1 \
         and (installed_to is null or installed_to > $2) returning tracker_id";
-    let mut ended = Vec::new();
-    for end in [planned, leave] {
-        let rows: Vec<(Uuid,)> = tx.on().sql(end).bind(Uuid::from(vehicle)).bind(now).all().await?;
-        ended.push(rows.into_iter().map(|(id,)| TrackerId(id)).collect());
-    }
-    Ok((ended.pop().unwrap_or_default(), ended.pop().unwrap_or_default()))
+    let planned: Vec<(Uuid,)> = tx.on().sql(planned).bind(vehicle.0).bind(now).all().await?;
+    let left: Vec<(Uuid,)> = tx.on().sql(leave).bind(vehicle.0).bind(now).all().await?;
+    let trackers = |rows: Vec<(Uuid,)>| rows.into_iter().map(|(id,)| TrackerId(id)).collect();
+    Ok((trackers(left), trackers(planned)))
 }

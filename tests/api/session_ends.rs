@@ -117,16 +117,22 @@ fn a_password_that_is_reset_while_it_waits_to_be_checked_opens_no_session() {
     });
 }
 
+/// Gives an account another password, in a transaction that is committed, by what is returned, once somebody waits for it.
+async fn another_password(app: &App, account: Uuid) -> impl Future<Output = ()> + '_ {
+    let mut reset = app.context.db.begin().await.unwrap();
+    let now = app.context.clock.now().into();
+    account::set_password(reset.on(), account, "another", now).await.unwrap();
+    async move {
+        are_waiting(app, 1).await;
+        reset.commit().await.unwrap();
+    }
+}
+
 #[test]
 fn a_sign_in_waits_for_a_reset_that_is_not_committed_yet() {
     on_each_engine(async |app| {
-        let (root, now) = (root(&app).await, app.context.clock.now());
-        let mut reset = app.context.db.begin().await.unwrap();
-        account::set_password(reset.on(), root, "another", now.into()).await.unwrap();
-        let committed = async {
-            are_waiting(&app, 1).await;
-            reset.commit().await.unwrap();
-        };
+        let root = root(&app).await;
+        let committed = another_password(&app, root).await;
         let peer = at("192.0.2.1");
         let signed_in = join(app.context.auth.login(ROOT, PASSWORD.into(), &peer), committed).await.0;
         let refused = signed_in.map(drop);
@@ -138,13 +144,8 @@ fn a_sign_in_waits_for_a_reset_that_is_not_committed_yet() {
 #[test]
 fn a_password_that_is_reset_while_it_is_checked_changes_no_address() {
     on_each_engine(async |app| {
-        let (root, now) = (root(&app).await, app.context.clock.now());
-        let mut reset = app.context.db.begin().await.unwrap();
-        account::set_password(reset.on(), root, "another", now.into()).await.unwrap();
-        let committed = async {
-            are_waiting(&app, 1).await;
-            reset.commit().await.unwrap();
-        };
+        let root = root(&app).await;
+        let committed = another_password(&app, root).await;
         let asked = json!({ "email": "thief@example.org", "currentPassword": PASSWORD });
         let said = join(app.put(&format!("/v1/users/{root}"), &app.root, asked), committed).await.0;
         assert_eq!(said.problem(422, "validationFailed")["errors"][0]["pointer"], "/currentPassword");

@@ -109,10 +109,9 @@ pub(crate) fn connectivity_of(seeds: &Seeds) -> TrackedVehicles {
 }
 
 impl Connections {
-    pub(crate) fn new(parts: ConnectionsParts) -> Self {
+    pub(crate) fn new(mut parts: ConnectionsParts) -> Self {
         let now = (parts.clock)();
         let generation = parts.permits.generation();
-        let mut parts = parts;
         parts.tracked.values_mut().for_each(|tracked| tracked.be_no_later(now));
         let (wheel, waiting) = (TimerWheel::new(now), BTreeSet::new());
         Self { parts, wheel, waiting, is_telling: false, generation, counts_from: now, looked_at: now }

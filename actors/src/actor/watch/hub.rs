@@ -226,15 +226,15 @@ impl HubState {
             self.forget_waiting(vehicle);
             return Uncommitted::Nothing;
         };
-        // A state that came to be behind it may have the same position: late fixes add nothing to that.
-        let is_same_position =
-            open.fix() == state.last.as_ref() && open.attributes() == state.attributes.as_ref();
-        if !open.is_of(state) && !is_same_position {
+        let told = if open.is_of(state) {
+            Uncommitted::This(open.settled_through)
+        } else if open.fix() == state.last.as_ref() && open.attributes() == state.attributes.as_ref() {
+            // A state that came to be behind it has the same position: late fixes add nothing to that.
+            Uncommitted::Nothing
+        } else {
             return Uncommitted::Newer(Arc::clone(open));
-        }
+        };
         open.note_stored();
-        let told =
-            if open.is_of(state) { Uncommitted::This(open.settled_through) } else { Uncommitted::Nothing };
         self.open.remove(&vehicle);
         told
     }
