@@ -85,6 +85,12 @@ impl Book {
         self.changed.notify_waiters();
     }
 
+    /// A broker took a fix.
+    pub(crate) fn entrusted(&self, fix: FixKey) {
+        self.transcript.borrow_mut().entrusted.insert(fix);
+        self.count(|counts| counts.answered += 1);
+    }
+
     /// The feed sent a record.
     pub(crate) fn told(&self, told: FeedRecord) {
         self.transcript.borrow_mut().told.push(told);

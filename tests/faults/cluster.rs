@@ -73,6 +73,7 @@ async fn run(ground: &mut Ground, seed: u64, step: usize, faults: usize) -> Vec<
     let outlets = Some(Rc::new(Outlets::open().await));
     let load = Load { peers: 2, pace: PACE, outlets, ..Load::every(step) };
     let mut drill = Drill::begin(ground, seed, load).await;
+    drill.doom(&ground.fleet, faults.div_ceil(FAULTS.len())).await;
     let mut recoveries = Vec::new();
     for (number, moment) in drill.moments(faults).into_iter().enumerate() {
         drill.answered(moment).await;
@@ -98,6 +99,7 @@ async fn strike(ground: &mut Ground, drill: &mut Drill, node: usize, fault: Faul
     let since = Instant::now();
     match fault {
         Fault::Kill => {
+            drill.purge_one().await;
             drill.node(node).kill();
             drill.look().await;
             let recovery = drill.recovered(since).await;
@@ -192,7 +194,7 @@ impl Feed {
 }
 
 /// Reports points over HTTP, a few at a time.
-async fn report(api: &Api, token: &str, points: &[Point]) {
+pub(crate) async fn report(api: &Api, token: &str, points: &[Point]) {
     for some in points.chunks(200) {
         api.send_as(token, "/v1/positions", &json!({ "items": some })).await.unwrap();
     }

@@ -1,6 +1,7 @@
 //! One run: a copy of the store, a server, its clients under load; faults from the test; then the checks.
 
 use std::collections::HashSet;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -18,9 +19,9 @@ use crate::ground::{Bus, DEADLINE, Ground, launch};
 use crate::ledger::{Undisturbed, Violation, at_any_moment, in_the_end};
 use crate::outlets::Outlets;
 use crate::ownership;
+use crate::purge::Doomed;
 use crate::seed::dice;
 use crate::shelf::{self, Shelf};
-use crate::tracker::{Manner, Tracker};
 
 /// How a load is made.
 #[derive(Clone)]
@@ -41,7 +42,7 @@ pub(crate) struct Load {
     pub(crate) through: Option<String>,
     /// Further nodes of a cluster, of which the server is one then.
     pub(crate) peers: usize,
-    /// Whom else the server tells of events.
+    /// Whom else the nodes tell of events. Then buses report to nodes by listeners and by the broker as well.
     pub(crate) outlets: Option<Rc<Outlets>>,
 }
 
@@ -82,10 +83,14 @@ pub(crate) struct Drill {
     pub(crate) dice: StdRng,
     /// Fixes that the trackers will send, repetitions included.
     pub(crate) fixes: usize,
-    seed: u64,
-    load: Load,
-    buses: Vec<Bus>,
-    trackers: JoinSet<()>,
+    /// Vehicles of which nothing is to be left.
+    pub(crate) doomed: Doomed,
+    pub(crate) seed: u64,
+    pub(crate) load: Load,
+    /// Where hardware connects to, of each node.
+    pub(crate) listeners: Vec<SocketAddr>,
+    pub(crate) buses: Vec<Bus>,
+    pub(crate) trackers: JoinSet<()>,
     dispatcher: AbortHandle,
     /// On nodes, who follows all organizations at once, and what that one was told.
     operator: Option<(AbortHandle, Rc<Book>)>,
@@ -124,10 +129,17 @@ impl Drill {
             peer.port = port_for_restarts();
             peers.push(peer);
         }
+        let mut listeners = Vec::new();
         if !peers.is_empty() {
             for (number, node) in std::iter::once(&mut launch).chain(&mut peers).enumerate() {
                 node.make_node();
                 ownership::name(node, number);
+                if load.outlets.is_some() {
+                    let address = SocketAddr::from(([127, 0, 0, 1], port_for_restarts()));
+                    let listener = format!("teltonika://{address}/{}", ground.fleet.organization);
+                    node.settings.push(("WAYPOST_DEVICE_LISTENERS".to_owned(), listener));
+                    listeners.push(address);
+                }
             }
             ownership::record(&launch.location).await;
         }
@@ -166,35 +178,18 @@ impl Drill {
             api,
             dice: dice(seed, 0),
             fixes,
+            doomed: Doomed::default(),
             seed,
             load,
+            listeners,
             buses,
             trackers: JoinSet::new(),
             dispatcher,
             operator,
         };
+        drill.send_unknown(&ground.fleet.organization).await;
         drill.send_trackers();
         drill
-    }
-
-    fn send_trackers(&mut self) {
-        let mut servers = match &self.load.through {
-            Some(proxy) => vec![format!("http://{proxy}")],
-            None => vec![self.api.server().to_owned()],
-        };
-        servers.extend(self.peers.iter().map(|(launch, _)| launch.url()));
-        for (number, bus) in self.buses.iter().enumerate() {
-            let mut dice = dice(self.seed, 1 + number as u64);
-            let manner = Manner {
-                servers: servers.clone(),
-                items: dice.random_range(1..=self.load.items),
-                hello: dice.random(),
-                pace: self.load.pace,
-                away: self.load.away,
-                patience: self.load.patience,
-            };
-            self.trackers.spawn_local(Tracker::new(bus.clone(), manner, Rc::clone(&self.book), dice).run());
-        }
     }
 
     /// Random moments of the run, as counts of answered fixes, in order.
@@ -269,7 +264,7 @@ impl Drill {
 
     /// Everything that was acknowledged or sent to the feed so far must be stored now.
     pub(crate) async fn look(&self) {
-        let transcript = self.book.transcript();
+        let transcript = self.doomed.left_out(self.book.transcript());
         let shelf = Shelf::open(&self.launch.location).await;
         let stored = shelf.keys().await;
         shelf.close().await;
@@ -299,12 +294,15 @@ impl Drill {
         if !self.peers.is_empty() {
             ownership::check(&place, self.seed).await;
         }
-        let stored = shelf::read_whole(&place).await;
+        let mut stored = shelf::read_whole(&place).await;
+        stored.purged_numbers = self.doomed.numbers;
         let undisturbed = Rc::clone(&ground.undisturbed[&self.load.step]);
-        self.judge(&in_the_end(&self.book.transcript(), &stored, &undisturbed));
+        let transcript = self.doomed.left_out(self.book.transcript());
+        self.judge(&in_the_end(&transcript, &stored, &undisturbed));
         if let Some((operator, book)) = &self.operator {
             operator.abort();
-            self.judge(&in_the_end(&self.book.as_told_to(book), &stored, &undisturbed));
+            let transcript = self.doomed.left_out(self.book.as_told_to(book));
+            self.judge(&in_the_end(&transcript, &stored, &undisturbed));
         }
         ground.drop_copy(&place).await;
         self.book.counts()
@@ -332,7 +330,9 @@ impl Drill {
     /// Waits until no vehicle awaits a correction, and the dispatcher has received everything.
     async fn all_corrected(&self) {
         let shelf = Shelf::open(&self.launch.location).await;
+        shelf.has_all(&self.book.transcript().entrusted).await;
         eventually(DEADLINE, || shelf.has_no_dirty()).await;
+        eventually(DEADLINE, || shelf.has_nothing_to_purge()).await;
         let last = shelf.newest_record().await;
         if let Some(outlets) = &self.load.outlets {
             outlets.told_all(&shelf.at_geofences().await).await;

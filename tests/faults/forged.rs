@@ -44,7 +44,7 @@ fn good() -> Run {
         acked: fixes.into_iter().collect(),
         refused: [fix(0)].into_iter().collect(),
         told,
-        broken_off: Vec::new(),
+        ..Transcript::default()
     };
     // In order, everything is right the first time.
     let in_order = [record(1, 1, 1, "entry"), record(2, 1, 2, "exit")];
@@ -125,6 +125,13 @@ fn what_a_queue_drops_is_missed() {
     // A frame that is never answered.
     let found = after(|run| run.transcript.acked.retain(|key| *key != fix(2)));
     assert_eq!(found, [Violation::NeverAnswered(fix(2))]);
+    // A fix that a broker had, and brought for nothing.
+    let found = after(|run| {
+        run.transcript.acked.remove(&fix(2));
+        run.transcript.entrusted.insert(fix(2));
+        run.stored.fixes.remove(&fix(2));
+    });
+    assert_eq!(found, [Violation::AckedNotStored(fix(2)), Violation::FixesDiffer(fix(2))]);
     // A record on its way to the dispatcher.
     let id = Uuid::from_u128(2);
     let found = after(|run| drop(run.transcript.told.remove(1)));
@@ -142,6 +149,25 @@ fn what_a_queue_drops_is_missed() {
     });
     let lost = Violation::NumbersLost { given: 3, revisions: 2 };
     assert_eq!(found, [Violation::RecordMissing { id }, lost]);
+}
+
+#[test]
+fn what_is_left_after_a_purge_is_seen() {
+    // Three numbers went with the records of a vehicle that is gone.
+    let purged = |run: &mut Run| {
+        run.stored.next_sequence += 3;
+        run.stored.purged_numbers = 3;
+    };
+    assert_eq!(after(purged), []);
+    let left = record(5, 3, 7, "exit");
+    let id = left.id;
+    let found = after(|run| {
+        purged(run);
+        run.stored.numbers.insert(id, (3, 7));
+        run.stored.records.insert(id, left);
+    });
+    let numbers = Violation::NumbersLost { given: 3, revisions: 6 };
+    assert_eq!(found, [Violation::LogDiffers { id }, Violation::RecordTooMany { id }, numbers]);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use waypost_client::trace::{self, Point, fences};
 use waypost_client::{Api, Method};
 use waypost_test_support::{Engine, Launch, PrivatePostgres, Program, scratch};
 
-use crate::ledger::Undisturbed;
+use crate::ledger::{FixKey, Undisturbed};
 
 /// The longest wait of a run, unless it names another.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
@@ -65,8 +65,19 @@ pub(crate) struct Fleet {
 #[derive(Clone)]
 pub(crate) struct Bus {
     pub(crate) vehicle: Uuid,
+    pub(crate) tracker: Uuid,
+    /// What its tracker calls itself: fifteen digits, as hardware has them, where the bus has a number.
+    pub(crate) unique_id: String,
     pub(crate) token: String,
     pub(crate) points: Vec<Point>,
+}
+
+impl Bus {
+    /// What identifies a fix of it.
+    pub(crate) fn key(&self, point: &Point) -> FixKey {
+        let place = point.place;
+        FixKey::new(self.vehicle, point.recorded_at.as_millis(), place.latitude, place.longitude)
+    }
 }
 
 static SQLITE: Mutex<Option<Kept>> = Mutex::new(None);
@@ -219,7 +230,10 @@ fn tracks() -> BTreeMap<String, Vec<Point>> {
         // The traces' folder may also hold the events they lead to.
         for found in trace::read(content).into_iter().flatten().flatten() {
             let name = found.vehicle.as_deref().unwrap_or("bus").to_owned();
-            tracks.entry(name).or_default().push(found.point);
+            // Hardware reports whole numbers, and always a course; a bus is to lead to the same records by whatever it reports.
+            let speed_kmh = found.point.speed_kmh.map(f64::round);
+            let heading_degrees = Some(found.point.heading_degrees.map_or(0.0, f64::floor));
+            tracks.entry(name).or_default().push(Point { speed_kmh, heading_degrees, ..found.point });
         }
     }
     tracks
@@ -262,10 +276,13 @@ async fn prepare(api: &Api) -> Fleet {
 
 /// Makes a bus.
 pub(crate) async fn bus(api: &Api, organization: &str, name: &str, points: Vec<Point>) -> Bus {
+    let unique_id = format!("{name:0>15}");
     let body = json!({ "organizationId": organization, "name": name, "category": "bus",
-        "tracker": { "uniqueId": format!("tracker-{name}") } });
+        "tracker": { "uniqueId": unique_id } });
     let made = api.send(Method::POST, "/v1/vehicles", &body).await.unwrap();
-    Bus { vehicle: text(&made["id"]).parse().unwrap(), token: text(&made["tracker"]["token"]), points }
+    let id = |value: &Value| text(value).parse().unwrap();
+    let (vehicle, tracker) = (id(&made["id"]), id(&made["tracker"]["id"]));
+    Bus { vehicle, tracker, unique_id, token: text(&made["tracker"]["token"]), points }
 }
 
 fn text(value: &Value) -> String {

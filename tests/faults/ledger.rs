@@ -79,6 +79,8 @@ pub(crate) struct Transcript {
     pub(crate) sent: HashSet<FixKey>,
     pub(crate) acked: HashSet<FixKey>,
     pub(crate) refused: HashSet<FixKey>,
+    /// What a broker took, which keeps it until a server has stored it.
+    pub(crate) entrusted: HashSet<FixKey>,
     /// Records, in the order in which they came.
     pub(crate) told: Vec<FeedRecord>,
     /// Why the feed could not continue where it was.
@@ -96,6 +98,8 @@ pub(crate) struct Stored {
     pub(crate) numbered_changes: i64,
     /// The number that is given next.
     pub(crate) next_sequence: i64,
+    /// Numbers of records of which nothing is to be left.
+    pub(crate) purged_numbers: i64,
     /// The whole records; read only at the end.
     pub(crate) records: BTreeMap<Uuid, FeedRecord>,
 }
@@ -192,7 +196,10 @@ pub(crate) fn in_the_end(
 }
 
 fn fixes(transcript: &Transcript, stored: &Stored, undisturbed: &Undisturbed, found: &mut Vec<Violation>) {
-    let answered = |fix: &&FixKey| transcript.acked.contains(*fix) || transcript.refused.contains(*fix);
+    let Transcript { acked, refused, entrusted, .. } = transcript;
+    let answered = |fix: &&FixKey| [acked, refused, entrusted].iter().any(|some| some.contains(*fix));
+    let lost = entrusted.iter().filter(|fix| !stored.fixes.contains_key(fix));
+    found.extend(lost.map(|fix| Violation::AckedNotStored(*fix)));
     found.extend(
         transcript.sent.iter().filter(|fix| !answered(fix)).map(|fix| Violation::NeverAnswered(*fix)),
     );
@@ -254,7 +261,7 @@ fn records(stored: &Stored, undisturbed: &Undisturbed, found: &mut Vec<Violation
     found.extend(missing.map(|id| Violation::RecordMissing { id: *id }));
     // Every revision takes one number, and so does every change of master data; nothing else does.
     let revisions = stored.numbers.values().map(|(revision, _)| revision).sum();
-    let given = stored.next_sequence - 1 - stored.numbered_changes;
+    let given = stored.next_sequence - 1 - stored.numbered_changes - stored.purged_numbers;
     if given != revisions {
         found.push(Violation::NumbersLost { given, revisions });
     }

@@ -13,6 +13,7 @@ mod cache;
 mod cluster;
 mod crowd;
 mod database;
+mod devices;
 mod disk;
 mod dispatcher;
 mod drill;
@@ -26,10 +27,12 @@ mod lines;
 mod node_edits;
 mod outlets;
 mod ownership;
+mod purge;
 #[expect(dead_code, reason = "tests of the live server use the rest")]
 #[path = "../live/receiver.rs"]
 mod receiver;
 mod seed;
+mod senders;
 mod shelf;
 mod silence;
 mod stop;

@@ -1,4 +1,4 @@
-//! Who is told of events beside the dispatcher: a webhook, and the fleet's own broker.
+//! Who is told of events beside the dispatcher: a webhook, and the fleet's own broker, by which devices report as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,6 +14,8 @@ use crate::receiver::Receiver;
 /// After so long without any delivery it is worth to read all that came.
 const AT_REST: Duration = Duration::from_millis(500);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Where devices publish what they report.
+pub(crate) const DEVICES: &str = "devices";
 
 /// Receivers of all that happens at geofences, of one organization.
 pub(crate) struct Outlets {
@@ -36,7 +38,9 @@ impl Outlets {
         let mut settings = vec![("WAYPOST_WEBHOOK_NETWORKS".to_owned(), "127.0.0.0/8".to_owned())];
         if let Some((mosquitto, _)) = &self.broker {
             let (credentials, address) = (mosquitto.credentials(), mosquitto.address());
-            let broker = format!("mqtt://{credentials}@{address}/{organization}?publish=fleet");
+            let broker = format!(
+                "mqtt://{credentials}@{address}/{organization}?publish=fleet&payload=flespi&topic={DEVICES}/+"
+            );
             settings.push(("WAYPOST_MQTT_BROKERS".to_owned(), broker));
         }
         settings
@@ -47,6 +51,11 @@ impl Outlets {
         let webhook = json!({ "organizationId": organization, "url": self.receiver.url,
             "eventTypes": ["geofence.*"] });
         api.send(Method::POST, "/v1/webhooks", &webhook).await.unwrap();
+    }
+
+    /// The broker, if there is one.
+    pub(crate) fn broker(&self) -> Option<&Mosquitto> {
+        self.broker.as_ref().map(|(mosquitto, _)| mosquitto)
     }
 
     /// How many brokers there are.

@@ -1,6 +1,6 @@
 //! The contents of a store, read without going through the server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use uuid::Uuid;
@@ -61,6 +61,37 @@ impl Shelf {
     pub(crate) async fn has_no_dirty(&self) -> bool {
         let dirty = self.number("select count(*) from vehicle_state where dirty_from is not null");
         dirty.await.is_ok_and(|dirty| dirty == 0)
+    }
+
+    /// Whether nothing is left of what is to be deleted with all that was recorded.
+    pub(crate) async fn has_nothing_to_purge(&self) -> bool {
+        let left = "select count(*) from vehicle where purge_asked_at is not null and purged_at is null";
+        self.number(left).await.is_ok_and(|left| left == 0)
+    }
+
+    /// Waits until these fixes are stored.
+    pub(crate) async fn has_all(&self, fixes: &HashSet<FixKey>) {
+        let missing = async || {
+            let stored = self.keys().await;
+            fixes.iter().find(|fix| !stored.fixes.contains_key(fix)).map_or(Ok(()), Err)
+        };
+        eventually(DEADLINE, missing).await;
+    }
+
+    /// How often records of these vehicles were numbered, once nothing of them is open or to be put right.
+    pub(crate) async fn numbers_at_rest(&self, vehicles: &[Uuid]) -> i64 {
+        let mut sum = 0;
+        for vehicle in vehicles {
+            let text = "select (select count(*) from visit where vehicle_id = $1 and exited_at is null) \
+                + (select count(*) from vehicle_state where vehicle_id = $1 and dirty_from is not null), \
+                (select cast(coalesce(sum(revision), 0) as bigint) from records where vehicle_id = $1)";
+            let look = async || match self.db.read().sql(text).bind(*vehicle).one::<(i64, i64)>().await {
+                Ok((0, numbers)) => Ok(numbers),
+                other => Err(other),
+            };
+            sum += eventually(DEADLINE, look).await;
+        }
+        sum
     }
 
     async fn number(&self, text: &'static str) -> Result<i64, SqlError> {

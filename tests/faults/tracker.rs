@@ -164,7 +164,7 @@ impl Tracker {
     async fn send_next(&mut self, socket: &mut Socket) -> Result<(), String> {
         let count = self.dice.random_range(1..=self.manner.items);
         let points = &self.bus.points[self.next..(self.next + count).min(self.bus.points.len())];
-        let fixes: Vec<FixKey> = points.iter().map(|point| key(&self.bus, point)).collect();
+        let fixes: Vec<FixKey> = points.iter().map(|point| self.bus.key(point)).collect();
         let items: Vec<Value> =
             points.iter().zip(self.next_seq..).map(|(point, seq)| item(seq, point)).collect();
         let text = json!({ "type": "positions", "items": items }).to_string();
@@ -181,11 +181,6 @@ fn item(seq: u64, point: &Point) -> Value {
     let mut item = serde_json::to_value(point).expect("a point is an object of numbers and texts");
     item["seq"] = seq.into();
     item
-}
-
-fn key(bus: &Bus, point: &Point) -> FixKey {
-    let place = point.place;
-    FixKey::new(bus.vehicle, point.recorded_at.as_millis(), place.latitude, place.longitude)
 }
 
 async fn say(socket: &mut Socket, text: String) -> Result<(), String> {
