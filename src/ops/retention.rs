@@ -25,6 +25,9 @@ pub(super) const FEWEST_ROWS: i64 = 50;
 /// After a transaction that took longer than this, the next ones are smaller, because other writers wait meanwhile.
 const SLICE: Duration = Duration::from_millis(50);
 
+/// A week is compacted once it ended so long ago that hardly anything new comes to it.
+const COMPACTED_AFTER_SECONDS: f64 = 30.0 * 86_400.0;
+
 /// How long an address is remembered for an account after its last sign-in from there.
 const KEEP_ADDRESSES_SECONDS: f64 = 90.0 * 86_400.0;
 
@@ -45,6 +48,8 @@ pub struct Gone {
     pub visits: u64,
     /// Whole weeks of positions or readings (PostgreSQL).
     pub partitions: u64,
+    /// Weeks whose free room went back to the system (PostgreSQL).
+    pub compacted: u64,
 }
 
 /// Stores the states known only through the fix log, then deletes once what every organization's retention allows. What hinders it
@@ -73,6 +78,10 @@ pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
     for horizon in kept {
         let deleted = delete_past(db, horizon, now, &mut gone).await;
         hindered.by(deleted, horizon.organization.0)?;
+    }
+    if shard.holds_platform() {
+        gone.compacted =
+            partitions::compact_partitions(db, now.plus_seconds(-COMPACTED_AFTER_SECONDS)).await?;
     }
     hindered.end(gone)
 }

@@ -3,7 +3,7 @@
 //! Engine-specific: SQLite has one table. Rows outside every partition (a fix of 2003) are in the default one.
 
 use sqlx::postgres::PgPool;
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::{AssertSqlSafe, Connection, Row};
 use waypost_actors::model::Timestamp;
 
 use super::sql::{Db, Pools, Result, is_unavailable};
@@ -13,6 +13,12 @@ const WEEK_SECONDS: i64 = 7 * 86_400;
 const FIRST_MONDAY_SECONDS: i64 = 4 * 86_400;
 /// Weeks made ahead.
 pub(super) const WEEKS_AHEAD: i64 = 4;
+
+/// How much of a week has to be free for it to be compacted, in bytes and as a part of what it takes.
+const WORTHWHILE_BYTES: i64 = 1024 * 1024;
+const WORTHWHILE: f64 = 0.75;
+/// Bytes of a week that may be written anew: whoever reads that week waits for it.
+const COMPACTED_BYTES: i64 = 512 * 1024 * 1024;
 
 /// Tables that are partitioned by `recorded_at`.
 const TABLES: [&str; 3] = ["position", "position_chunk", "fuel_log"];
@@ -85,12 +91,11 @@ pub async fn drop_partitions(db: &Db, table: &str, before: Timestamp) -> Result<
     let Pools::Postgres { pool, .. } = &db.pools else { return Ok(0) };
     let end = if table == "position_chunk" { "ended_at" } else { "recorded_at" };
     let past = "select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid \
-        where i.inhparent = to_regclass($1) and c.relname ~ '_[0-9]{8}$' order by 1";
-    let names: Vec<String> = sqlx::query_scalar(past).bind(table).fetch_all(pool).await?;
-    let newest = before.plus_seconds(-(WEEK_SECONDS as f64)).to_string();
-    let newest = format!("{table}_{}", newest[..10].replace('-', ""));
+        where i.inhparent = to_regclass($1) and c.relname ~ '_[0-9]{8}$' and c.relname <= $2 order by 1";
+    let newest = newest_before(table, before);
+    let names: Vec<String> = sqlx::query_scalar(past).bind(table).bind(newest).fetch_all(pool).await?;
     let mut dropped = 0;
-    for name in names.iter().filter(|name| **name <= newest) {
+    for name in &names {
         match drop_partition(pool, table, name, end).await {
             Ok(true) => dropped += 1,
             Ok(false) => {}
@@ -101,6 +106,58 @@ pub async fn drop_partitions(db: &Db, table: &str, before: Timestamp) -> Result<
         }
     }
     Ok(dropped)
+}
+
+/// The name of the newest partition that ends before an instant.
+fn newest_before(table: &str, before: Timestamp) -> String {
+    let newest = before.plus_seconds(-(WEEK_SECONDS as f64)).to_string();
+    format!("{table}_{}", newest[..10].replace('-', ""))
+}
+
+/// Gives the system back what is free of the weeks that end before `before`, where that is most of a week: in a week that some
+/// organization keeps, the rows of others leave room that nothing new is written to. Returns how many were written anew. How full
+/// a week is, is what PostgreSQL's autovacuum counted. One that cannot be locked at once is left for another time. Does nothing on
+/// SQLite, which uses the room again.
+pub async fn compact_partitions(db: &Db, before: Timestamp) -> Result<u64> {
+    let Pools::Postgres { pool, .. } = &db.pools else { return Ok(0) };
+    // A row has 28 bytes beside its values, and what is stored aside comes in pieces of 2 KiB.
+    let sparse = "select name from (select c.relname::text as name, \
+        (c.relpages + coalesce(aside.relpages, 0)) * 8192.0 as bytes, \
+        c.reltuples * (28 + (select sum(s.avg_width) from pg_stats s where s.schemaname = current_schema() \
+        and s.tablename = c.relname)) + coalesce(aside.reltuples, 0) * 2048.0 as used_bytes \
+        from pg_inherits i join pg_class c on c.oid = i.inhrelid left join pg_class aside on aside.oid = c.reltoastrelid \
+        where i.inhparent = to_regclass($1) and c.relname ~ '_[0-9]{8}$' and c.relname <= $2 \
+        and c.reltuples >= 0) week \
+        where bytes - used_bytes > greatest($3, bytes * $4) and used_bytes < $5 order by 1";
+    let mut compacted = 0;
+    for table in TABLES {
+        let week = sqlx::query_scalar(sparse).bind(table).bind(newest_before(table, before));
+        let week = week.bind(WORTHWHILE_BYTES).bind(WORTHWHILE).bind(COMPACTED_BYTES);
+        let names: Vec<String> = week.fetch_all(pool).await?;
+        for name in names {
+            match compact(pool, &name).await {
+                Ok(()) => compacted += 1,
+                Err(error) if is_unavailable(&error) => {
+                    tracing::debug!(%error, name, "a partition could not be locked and is compacted another time");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(compacted)
+}
+
+async fn compact(pool: &PgPool, name: &str) -> Result<()> {
+    // Of its own, since it cannot be done in a transaction, to which settings could be local.
+    let mut conn = pool.acquire().await?.detach();
+    for statement in [
+        "set lock_timeout = '1s'",
+        "set statement_timeout = '60s'",
+        &format!("vacuum (full, analyze) {name}"),
+    ] {
+        sqlx::query(AssertSqlSafe(statement.to_owned())).execute(&mut conn).await?;
+    }
+    conn.close().await
 }
 
 /// `end`: the column with the newest instant of a row.

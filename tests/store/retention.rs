@@ -2,7 +2,7 @@
 //! possible.
 
 use waypost::domain::organization_settings::Settings;
-use waypost::store::partitions::{drop_partitions, make_partitions};
+use waypost::store::partitions::{compact_partitions, drop_partitions, make_partitions};
 use waypost::store::retention::{Timeline, cut_chunks, horizons, keep_from, vehicles_due};
 use waypost::store::sql::Engine;
 use waypost::store::time::Time;
@@ -20,6 +20,7 @@ for_each_engine!(
     what_awaits_a_correction_or_an_edit_waits,
     a_correction_of_before_begins_at_what_is_kept,
     weeks_that_nobody_keeps_are_dropped,
+    what_is_free_of_a_week_that_somebody_keeps_is_given_back,
     weeks_with_nothing_but_what_the_deleted_had_are_dropped,
     a_chunk_that_straddles_the_horizon_is_cut_once_a_day,
     a_chunk_is_cut_though_more_is_kept_of_its_vehicle,
@@ -149,6 +150,55 @@ async fn weeks_that_nobody_keeps_are_dropped(store: TestStore) {
         Engine::Postgres => assert_eq!((dropped, stored(&store).await), (2, 12)),
         Engine::Sqlite => assert_eq!((dropped, stored(&store).await), (0, 30)),
     }
+}
+
+async fn what_is_free_of_a_week_that_somebody_keeps_is_given_back(store: TestStore) {
+    let _track = stand(&store).await;
+    if store.engine() == Engine::Sqlite {
+        assert_eq!(compact_partitions(&store.db, at(30 * DAY)).await.expect("done"), 0);
+        return;
+    }
+    make_partitions(&store.db, at(0)).await.expect("made");
+    let run = async |text: &'static str| store.db.write().sql(text).run().await.expect(text);
+    let size = async || {
+        let text = "select pg_total_relation_size('position_chunk_20251229')";
+        store.db.read().sql(text).scalar::<i64>().await.expect("its size")
+    };
+    let fill = async || {
+        // Some of a kilobyte, and some that are stored aside.
+        run("insert into position_chunk select v.id, at, at, decode(repeat(md5(n::text), 60 + n % 3 * 100), 'hex') \
+            from vehicle v, generate_series(1, 4000) n, \
+            lateral (select timestamptz '2025-12-29 00:00+00' + n * interval '1 minute' as at) at")
+        .await;
+        run("vacuum analyze position_chunk").await;
+    };
+    let thin_out = async || {
+        run("delete from position_chunk where extract(minute from recorded_at)::int % 10 <> 0").await;
+        run("vacuum analyze position_chunk").await;
+    };
+    fill().await;
+    let compact = async |before| compact_partitions(&store.db, at(before)).await.expect("done");
+    assert_eq!(compact(30 * DAY).await, 0, "it is full");
+    thin_out().await;
+    let (before, left) = (size().await, stored_chunks(&store).await);
+    assert_eq!(compact(3 * DAY).await, 0, "the week is not over");
+    assert_eq!((compact(30 * DAY).await, stored_chunks(&store).await), (1, left));
+    assert!(size().await < before / 4, "{} of {before} bytes", size().await);
+    assert_eq!(compact(30 * DAY).await, 0, "it is full again");
+    // What others read at that moment is not waited for.
+    run("delete from position_chunk").await;
+    fill().await;
+    thin_out().await;
+    let mut reader = store.db.begin().await.expect("begun");
+    let all = "select count(*) from position_chunk";
+    assert_eq!(reader.on().sql(all).scalar::<i64>().await.expect("read"), left);
+    assert_eq!(compact(30 * DAY).await, 0, "somebody reads it");
+    reader.rollback().await.expect("ended");
+    assert_eq!(compact(30 * DAY).await, 1);
+}
+
+async fn stored_chunks(store: &TestStore) -> i64 {
+    store.db.read().sql("select count(*) from position_chunk").scalar().await.expect("counted")
 }
 
 async fn weeks_with_nothing_but_what_the_deleted_had_are_dropped(store: TestStore) {
