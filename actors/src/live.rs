@@ -123,13 +123,18 @@ impl Live {
         self.core.forgotten(vehicles).await
     }
 
-    /// Puts a fence's new versions in force; `fence.versions` holds only those. Call after they are committed to
-    /// the store; returns once every vehicle sees them and the records of the affected vehicles are committed.
+    /// Puts the new versions of fences in force, all before the first is settled; `versions` hold only those. Call after they are
+    /// committed to the store; returns once every vehicle sees them and the records of the affected vehicles are committed.
     /// Marks the versions settled. After [`LiveError::Unavailable`] they are in force, and their records follow in
     /// the background; so do, after some seconds of waiting, corrections of the past by a version dated back. A
     /// version dated ahead is settled when it takes effect.
-    pub async fn put_fence(&self, fence: Fence) -> Result<(), LiveError> {
-        self.core.put_fence(fence).await
+    pub async fn put_fences(&self, fences: Vec<Fence>) -> Result<(), LiveError> {
+        self.core.put_fences(fences).await
+    }
+
+    /// Puts a fence's new name in force, once it is committed; `fence.versions` holds the newest, which is settled.
+    pub async fn rename_fence(&self, fence: Fence) -> Result<(), LiveError> {
+        self.core.publish(fence).await.map(drop)
     }
 
     /// Sets how much silence makes the vehicles of an organization stale and offline. Call after the change is committed.

@@ -3,6 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// How many problems of a request are told at most.
+pub const MOST_ERRORS: usize = 100;
+
 /// One member's problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct FieldError {

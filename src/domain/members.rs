@@ -197,7 +197,7 @@ impl<'v> Members<'v> {
 }
 
 /// A name as a part of a JSON pointer (RFC 6901).
-fn escaped(name: &str) -> String {
+pub fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 

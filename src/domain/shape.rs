@@ -3,11 +3,8 @@
 use serde_json::Value;
 use waypost_actors::model::{Circle, MultiPolygon, Place, Polygon, Ring, ShapeSpec};
 
-use super::field::FieldError;
+use super::field::{FieldError, MOST_ERRORS};
 use super::members::{Members, Read};
-
-/// Most problems listed for one shape.
-const MAX_PROBLEMS: usize = 100;
 
 /// Reads a shape; pointers begin with `at`.
 pub fn read_shape(value: &Value, at: &str) -> Result<ShapeSpec, Vec<FieldError>> {
@@ -48,7 +45,10 @@ fn read_polygon(members: &mut Members<'_>, value: &Value, at: &str) -> Option<Po
         Some(Value::Array(holes)) => holes
             .iter()
             .enumerate()
-            .map(|(i, hole)| read_ring(Some(hole), &format!("{at}/holes/{i}"), &mut problems))
+            .map_while(|(i, hole)| {
+                (problems.len() < MOST_ERRORS)
+                    .then(|| read_ring(Some(hole), &format!("{at}/holes/{i}"), &mut problems))
+            })
             .collect(),
         Some(_) => {
             problems.push(FieldError::new(format!("{at}/holes"), "type", "must be a list of rings"));
@@ -66,13 +66,20 @@ fn read_parts(members: &mut Members<'_>, at: &str) -> Option<Vec<Polygon>> {
         return None;
     };
     let mut polygons = Vec::with_capacity(parts.len());
+    let mut found = 0;
     for (i, part) in parts.iter().enumerate() {
+        if found >= MOST_ERRORS {
+            break;
+        }
         let at = format!("{at}/polygons/{i}");
         let mut inner = Members::at(part, at.clone());
         let polygon = read_polygon(&mut inner, part, &at);
         match inner.finish(|| polygon) {
             Ok(polygon) => polygons.push(polygon),
-            Err(problems) => members.extend(problems),
+            Err(problems) => {
+                found += problems.len();
+                members.extend(problems);
+            }
         }
     }
     Some(polygons)
@@ -85,7 +92,7 @@ fn read_ring(value: Option<&Value>, at: &str, problems: &mut Vec<FieldError>) ->
     };
     let mut ring = Ring::with_capacity(points.len());
     for (i, point) in points.iter().enumerate() {
-        if problems.len() >= MAX_PROBLEMS {
+        if problems.len() >= MOST_ERRORS {
             break;
         }
         match read_place(point) {
@@ -123,6 +130,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn no_more_problems_are_told_than_of_a_request() {
+        let hole = json!({ "vertices": [], "holes": vec![0; 1_000] });
+        for shape in [
+            json!({ "type": "polygon", "vertices": [], "holes": vec![0; 1_000] }),
+            json!({ "type": "multiPolygon", "polygons": vec![hole; 50] }),
+            json!({ "type": "multiPolygon", "polygons": vec![0; 1_000] }),
+        ] {
+            let told = read_shape(&shape, "/shape").unwrap_err().len();
+            assert!((100..=201).contains(&told), "{told}");
+        }
+    }
 
     #[test]
     fn what_is_written_is_read() {

@@ -14,6 +14,7 @@ use super::code::Code;
 use super::json;
 use super::problem::Problem;
 use crate::domain::field::FieldError;
+use crate::domain::members::escaped;
 
 /// Most features of a collection.
 const MAX_FEATURES: usize = 1_000;
@@ -43,7 +44,7 @@ impl Collection {
             return Err(invalid("/type", "must be FeatureCollection".to_owned()));
         }
         if let Some(name) = members.unknown {
-            return Err(invalid(&format!("/{name}"), "is not known".to_owned()));
+            return Err(invalid(&format!("/{}", escaped(&name)), "is not known".to_owned()));
         }
         let list = members.features.map(RawValue::get).filter(|list| list.starts_with('['));
         let list = list.ok_or_else(|| invalid("/features", "must be a list".to_owned()))?;

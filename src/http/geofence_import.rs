@@ -58,8 +58,12 @@ const PLACED: &str = "feature:";
 /// Converts a feature to the members of a geofence, off the async threads because a thousand vertices take
 /// milliseconds.
 async fn read(shared: &LargeBodies, collection: Collection, index: usize) -> Feature {
-    let read = shared
-        .run(move || from_feature(collection.feature(index).map_err(|problem| problem.field_errors())?));
+    let read = shared.run(move || {
+        let mut members = from_feature(collection.feature(index).map_err(|problem| problem.field_errors())?)?;
+        // Whatever made the file gave it; a new geofence has one of its own.
+        members.as_object_mut().and_then(|members| members.remove("id"));
+        Ok(members)
+    });
     let lost = || Err(Problem::new(Code::Internal).field_errors());
     read.await.unwrap_or_else(lost).map_err(unplaced)
 }
@@ -72,9 +76,9 @@ fn unplaced(mut errors: Vec<FieldError>) -> Vec<FieldError> {
 }
 
 /// Translates a pointer into a geofence made from a feature to the pointer in the request body.
-fn place(index: usize, pointer: &str, has_shape: bool) -> String {
+fn place(index: usize, pointer: &str) -> String {
     match pointer.strip_prefix(PLACED) {
         Some(pointer) => format!("/features/{index}{pointer}"),
-        None => format!("/features/{index}{}", pointer_in_feature(pointer, has_shape)),
+        None => format!("/features/{index}{}", pointer_in_feature(pointer)),
     }
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use waypost_actors::model::{Place, Polygon, Ring, ShapeSpec};
 
 use crate::domain::field::FieldError;
+use crate::domain::members::escaped;
 
 /// The media type.
 pub const MEDIA_TYPE: &str = "application/geo+json";
@@ -19,7 +20,7 @@ pub fn from_feature(feature: Value) -> Result<Value, Vec<FieldError>> {
     }
     let known = ["type", "id", "bbox", "geometry", "properties"];
     if let Some(name) = members.keys().find(|name| !known.contains(&name.as_str())) {
-        return Err(vec![FieldError::new(format!("/{name}"), "unknown", "is not known")]);
+        return Err(vec![FieldError::new(format!("/{}", escaped(name)), "unknown", "is not known")]);
     }
     let mut body = match members.remove("properties") {
         None | Some(Value::Null) => Map::new(),
@@ -29,12 +30,16 @@ pub fn from_feature(feature: Value) -> Result<Value, Vec<FieldError>> {
     if let Some(id) = members.remove("id") {
         body.insert("id".to_owned(), id);
     }
+    if body.contains_key("shape") {
+        return fail("/properties/shape", "must be left out: the geometry says it");
+    }
     let radius = body.remove("radiusMeters");
-    match members.get("geometry") {
-        None => {}
-        Some(geometry) => {
-            body.insert("shape".to_owned(), shape(geometry, radius)?);
-        }
+    let geometry = members.get("geometry").filter(|geometry| !geometry.is_null());
+    if radius.is_some() && geometry.is_none_or(|geometry| geometry["type"] != "Point") {
+        return fail("/properties/radiusMeters", "must be left out but with a Point as the geometry");
+    }
+    if let Some(geometry) = geometry {
+        body.insert("shape".to_owned(), shape(geometry, radius)?);
     }
     Ok(Value::Object(body))
 }
@@ -98,13 +103,13 @@ fn place(position: &Value, at: &str) -> Result<Value, Vec<FieldError>> {
     }
 }
 
-/// Translates the pointer of a geofence's problem into a Feature, with or without a geometry.
+/// Translates the pointer of a geofence's problem into a Feature.
 #[must_use]
-pub fn pointer_in_feature(pointer: &str, has_geometry: bool) -> String {
+pub fn pointer_in_feature(pointer: &str) -> String {
     let parts: Vec<&str> = pointer.split('/').skip(1).collect();
     let ["shape", place @ ..] = parts.as_slice() else {
         return match parts.as_slice() {
-            [] | ["id" | "geometry" | "type", ..] => pointer.to_owned(),
+            [] | ["id", ..] => pointer.to_owned(),
             _ => format!("/properties{pointer}"),
         };
     };
@@ -126,8 +131,7 @@ pub fn pointer_in_feature(pointer: &str, has_geometry: bool) -> String {
         ["polygons", p, "vertices", rest @ ..] => format!("{at}/{p}/0{}", joined(rest)),
         ["polygons", p, "holes", i, rest @ ..] => format!("{at}/{p}/{}{}", hole(i), joined(rest)),
         ["polygons", rest @ ..] => format!("{at}{}", joined(rest)),
-        _ if has_geometry => "/geometry".to_owned(),
-        _ => String::new(),
+        _ => "/geometry".to_owned(),
     }
 }
 
@@ -177,9 +181,15 @@ fn closed(ring: &Ring, is_outer: bool) -> Value {
 /// Twice the signed area in square degrees, with edges the shorter way round; positive if counterclockwise.
 fn doubled_area(ring: &Ring) -> f64 {
     let Some(first) = ring.first() else { return 0.0 };
-    let east = |to: f64| (to - first.longitude + 540.0).rem_euclid(360.0) - 180.0;
-    let next = ring.iter().cycle().skip(1);
-    ring.iter().zip(next).map(|(a, b)| east(a.longitude) * b.latitude - east(b.longitude) * a.latitude).sum()
+    let east = |from: f64, to: f64| (to - from + 540.0).rem_euclid(360.0) - 180.0;
+    let (mut doubled, mut x, mut before) = (0.0, 0.0, first);
+    for place in ring.iter().skip(1).chain([first]) {
+        // Step by step, since the ring as a whole may be wider than half the world.
+        let next = x + east(before.longitude, place.longitude);
+        doubled += x * place.latitude - next * before.latitude;
+        (x, before) = (next, place);
+    }
+    doubled
 }
 
 #[cfg(test)]
@@ -211,6 +221,19 @@ mod tests {
     }
 
     #[test]
+    fn a_ring_wider_than_half_the_world_is_written_counterclockwise_too() {
+        let ring = [[-170.0, 0.0], [0.0, 0.0], [170.0, 0.0], [170.0, 10.0], [0.0, 10.0], [-170.0, 10.0]];
+        let mut vertices: Ring = ring.iter().map(|[x, y]| Place::new(*y, *x)).collect();
+        for _ in 0..2 {
+            let outer = closed(&vertices, true);
+            let at = |place: [f64; 2]| outer.as_array().unwrap().iter().position(|p| *p == json!(place));
+            assert!(at([0.0, 0.0]).unwrap() < at([170.0, 0.0]).unwrap(), "{outer}");
+            vertices = vertices.into_iter().rev().collect();
+            vertices.rotate_left(1);
+        }
+    }
+
+    #[test]
     fn a_circle_is_a_point_with_a_radius() {
         let feature = json!({ "type": "Feature", "properties": { "name": "x", "radiusMeters": 50.0 },
             "geometry": { "type": "Point", "coordinates": [8.0, 50.0] } });
@@ -234,7 +257,7 @@ mod tests {
             ("/shape/polygons/1/holes/0", "/geometry/coordinates/1/1"),
             ("/shape", "/geometry"),
         ] {
-            assert_eq!(pointer_in_feature(ours, true), theirs);
+            assert_eq!(pointer_in_feature(ours), theirs);
         }
     }
 }

@@ -8,8 +8,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use serde_json::{Map, Value};
 
 use super::code::Code;
-use super::problem::{MOST_ERRORS, Problem};
-use crate::domain::field::FieldError;
+use super::problem::Problem;
+use crate::domain::field::{FieldError, MOST_ERRORS};
 
 /// The deepest nesting of a body.
 pub const MAX_DEPTH: usize = 32;

@@ -9,10 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::code::Code;
-use crate::domain::field::FieldError;
-
-/// Most invalid members listed in an answer.
-pub(super) const MOST_ERRORS: usize = 100;
+use crate::domain::field::{FieldError, MOST_ERRORS};
 
 /// An error for the client; [`super::edge()`] writes it once the request is known.
 #[derive(Clone, Debug)]

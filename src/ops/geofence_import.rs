@@ -13,7 +13,7 @@ use super::scoped::Scoped;
 use crate::auth::Action;
 use crate::context::Context;
 use crate::domain::body::Params;
-use crate::domain::field::FieldError;
+use crate::domain::field::{FieldError, MOST_ERRORS};
 use crate::domain::geofence::{Geofence, UpdateGeofence};
 use crate::store::geofence;
 
@@ -70,13 +70,12 @@ pub struct Features<F, T> {
     pub turn: T,
 }
 
-/// Creates geofences from features. `place` translates a pointer into a feature, with or without a shape, to the
-/// request body.
+/// Creates geofences from features. `place` translates a pointer into a feature to the request body.
 pub async fn import_geofences<F: AsyncFn(usize) -> Feature, T>(
     context: &Context,
     by: &Scoped,
     features: Features<F, T>,
-    place: impl Fn(usize, &str, bool) -> String,
+    place: impl Fn(usize, &str) -> String,
 ) -> Result<Imported, OpError> {
     let scope = by.scope(context, Action::WriteGeofences).await?;
     let settings = settings_of(context, &scope).await?;
@@ -85,7 +84,6 @@ pub async fn import_geofences<F: AsyncFn(usize) -> Feature, T>(
     let mut read: Vec<Result<Geofence, ImportProblem>> = Vec::with_capacity(count);
     for index in 0..count {
         let feature = feature(index).await;
-        let has_shape = feature.as_ref().is_ok_and(|members| members.get("shape").is_some());
         let made = match feature {
             Ok(members) => {
                 new_geofence(&scope, &settings, Params::<UpdateGeofence>::from(members), now).await
@@ -94,7 +92,7 @@ pub async fn import_geofences<F: AsyncFn(usize) -> Feature, T>(
         };
         read.push(match made {
             Ok(geofence) => Ok(geofence),
-            Err(OpError::Invalid(errors)) => Err(invalid(errors, |pointer| place(index, pointer, has_shape))),
+            Err(OpError::Invalid(errors)) => Err(invalid(errors, |pointer| place(index, pointer))),
             Err(error) => return Err(error),
         });
     }
@@ -116,10 +114,11 @@ pub async fn import_geofences<F: AsyncFn(usize) -> Feature, T>(
             Err(error) => return Err(error),
         }
     }
-    change.commit(recorded, imported(&read)).await
+    change.commit(recorded, imported(read)).await
 }
 
 fn invalid(mut errors: Vec<FieldError>, place: impl Fn(&str) -> String) -> ImportProblem {
+    errors.truncate(MOST_ERRORS);
     for error in &mut errors {
         error.pointer = place(&error.pointer);
     }
@@ -128,12 +127,11 @@ fn invalid(mut errors: Vec<FieldError>, place: impl Fn(&str) -> String) -> Impor
     ImportProblem { code: "validationFailed".to_owned(), detail, errors }
 }
 
-fn imported(read: &[Result<Geofence, ImportProblem>]) -> Imported {
-    let results = read.iter().enumerate().map(|(index, item)| ImportResult {
-        index,
-        id: item.as_ref().ok().map(|geofence| geofence.id),
-        problem: item.as_ref().err().cloned(),
+fn imported(read: Vec<Result<Geofence, ImportProblem>>) -> Imported {
+    let (count, created) = (read.len(), read.iter().flatten().count());
+    let results = read.into_iter().enumerate().map(|(index, item)| match item {
+        Ok(geofence) => ImportResult { index, id: Some(geofence.id), problem: None },
+        Err(problem) => ImportResult { index, id: None, problem: Some(problem) },
     });
-    let created = read.iter().flatten().count();
-    Imported { created, failed: read.len() - created, results: results.collect() }
+    Imported { created, failed: count - created, results: results.collect() }
 }

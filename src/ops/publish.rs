@@ -24,7 +24,7 @@ use crate::store::{calibration, geofence, organization, out_of_service, tracker,
 /// Pause between two attempts to read what is stored.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Vehicles of one change that are told to the live core at once: a deleted organization's may be thousands, and each
+/// Resources of one change that are told to the live core at once: a deleted organization's may be thousands, and each
 /// waits for a commit.
 const AT_ONCE: usize = 32;
 
@@ -38,10 +38,6 @@ pub(super) enum LiveResource {
 }
 
 impl LiveResource {
-    const fn is_vehicle(self) -> bool {
-        matches!(self, Self::Vehicle(_))
-    }
-
     const fn id(self) -> Uuid {
         match self {
             Self::Vehicle(id) => id.0,
@@ -56,7 +52,10 @@ enum Stored {
     Vehicle(Vehicle, Vec<TrackerId>, TrackerConfig),
     /// Deleted, with the instant since when.
     NoVehicle(VehicleId, Timestamp),
+    /// With the versions that are not settled.
     Geofence(Fence),
+    /// With its newest version: all are settled, and its name may have changed.
+    RenamedGeofence(Fence),
 }
 
 /// Ends open sockets, or sends them something.
@@ -126,9 +125,7 @@ pub(super) async fn commit(
                 AfterCommit::default()
             }
         };
-        let at_once = if live_resources.iter().all(|(_, thing)| thing.is_vehicle()) { AT_ONCE } else { 1 };
-        let publish = |(scope, live_resource)| see_through(&context, scope, live_resource, &answer);
-        stream::iter(live_resources).for_each_concurrent(at_once, publish).await;
+        publish(&context, live_resources, &answer).await;
         for organization in &after.organizations {
             if let Err(error) = tell_silence(&context, *organization).await {
                 answer(Err(error));
@@ -141,22 +138,46 @@ pub(super) async fn commit(
     result.await.unwrap_or_else(|_| Err(OpError::Internal("a change was not seen through".into())))
 }
 
-/// Tells the live core of one thing, in its turn and however long that takes; `answer` hears what fails meanwhile.
-async fn see_through(
+/// Tells the live core of what changed, each in its turn and however long that takes; `answer` hears what fails meanwhile.
+async fn publish(
     context: &Context,
-    scope: OrgScope,
-    live_resource: LiveResource,
-    answer: impl Fn(Result<(), OpError>),
+    live_resources: Vec<(OrgScope, LiveResource)>,
+    answer: &impl Fn(Result<(), OpError>),
 ) {
-    let _turn = context.keyed_lock.lock(live_resource.id()).await;
-    let stored = loop {
-        match read(context, &scope, live_resource).await {
-            Ok(stored) => break stored,
-            Err(error) => answer(Err(error.into())),
+    let (turns, fences) = (&Mutex::new(Vec::new()), &Mutex::new(Vec::new()));
+    let see_through = async |(scope, live_resource): (OrgScope, LiveResource)| {
+        let turn = context.keyed_lock.lock(live_resource.id()).await;
+        let stored = loop {
+            match read(context, &scope, live_resource).await {
+                Ok(stored) => break stored,
+                Err(error) => answer(Err(error.into())),
+            }
+            tokio::time::sleep(AGAIN_AFTER).await;
+        };
+        let told = match stored {
+            // Those of an import are settled together, once all are in force.
+            Some(Stored::Geofence(fence)) => {
+                fences.lock().push(fence);
+                turns.lock().push(turn);
+                Ok(())
+            }
+            Some(Stored::RenamedGeofence(fence)) => context.live.rename_fence(fence).await,
+            Some(Stored::Vehicle(vehicle, trackers, config)) => {
+                trackers.into_iter().for_each(|tracker| context.sessions.configure(tracker, config));
+                put_vehicle(context, vehicle).await
+            }
+            Some(Stored::NoVehicle(id, since)) => context.live.remove_vehicle(id, since).await,
+            None => Ok(()),
+        };
+        if let Err(error) = told {
+            answer(Err(error.into()));
         }
-        tokio::time::sleep(AGAIN_AFTER).await;
     };
-    if let Err(error) = tell(context, stored).await {
+    stream::iter(live_resources).for_each_concurrent(AT_ONCE, see_through).await;
+    let fences = std::mem::take(&mut *fences.lock());
+    if !fences.is_empty()
+        && let Err(error) = context.live.put_fences(fences).await
+    {
         answer(Err(error.into()));
     }
 }
@@ -193,25 +214,22 @@ async fn read(
             })
         }
         // A deleted geofence is still found, with the version that ends it; if none is found, it was never created.
-        LiveResource::Geofence(id) => geofence::unsettled(on, scope, id).await?.map(Stored::Geofence),
+        LiveResource::Geofence(id) => match geofence::unsettled(on, scope, id).await? {
+            Some(fence) => Some(Stored::Geofence(fence)),
+            None => {
+                let on = context.db.read();
+                geofence::current(on, scope, id).await?.map(Stored::RenamedGeofence)
+            }
+        },
     })
 }
 
-async fn tell(context: &Context, stored: Option<Stored>) -> Result<(), LiveError> {
-    match stored {
-        Some(Stored::Vehicle(vehicle, trackers, config)) => {
-            trackers.into_iter().for_each(|tracker| context.sessions.configure(tracker, config));
-            let id = vehicle.id;
-            let told = context.live.put_vehicle(vehicle).await;
-            // Otherwise the next start may find that older fixes would now be judged differently, and judge them
-            // anew.
-            if let Err(error) = context.track.save_state(id).await {
-                tracing::warn!(%error, vehicle.id = %id, "the vehicle's state could not be stored; the fix log tells it");
-            }
-            told
-        }
-        Some(Stored::NoVehicle(id, since)) => context.live.remove_vehicle(id, since).await,
-        Some(Stored::Geofence(fence)) => context.live.put_fence(fence).await,
-        None => Ok(()),
+async fn put_vehicle(context: &Context, vehicle: Vehicle) -> Result<(), LiveError> {
+    let id = vehicle.id;
+    let told = context.live.put_vehicle(vehicle).await;
+    // Otherwise the next start may find that older fixes would now be judged differently, and judge them anew.
+    if let Err(error) = context.track.save_state(id).await {
+        tracing::warn!(%error, vehicle.id = %id, "the vehicle's state could not be stored; the fix log tells it");
     }
+    told
 }

@@ -206,20 +206,31 @@ pub async fn update(tx: &mut Tx, scope: &OrgScope, geofence: &Geofence, new_vers
     if new_version { insert_version(tx, &geofence.fence(geofence.updated_at, false)).await } else { Ok(()) }
 }
 
-/// A geofence, even if deleted, with its current version and all versions whose records are not settled yet.
-pub async fn unsettled(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<Option<Fence>> {
-    let rows: Vec<FenceRow> = on
-        .sql(
+macro_rules! versions {
+    ($which:literal) => {
+        concat!(
             "select g.id, g.organization_id, g.name, v.version, v.effective_from, v.changed_at, v.active, \
              v.deleted, v.shape, v.rules from geofence g join geofence_version v on v.geofence_id = g.id \
-             where g.organization_id = $1 and g.id = $2 and (not v.settled or v.version = g.version) \
-             order by v.version",
+             where g.organization_id = $1 and g.id = $2 and ",
+            $which,
+            " order by v.version"
         )
-        .bind(Uuid::from(scope.organization_id()))
-        .bind(Uuid::from(id))
-        .all()
-        .await?;
-    Ok(fence_row::fences(rows).pop())
+    };
+}
+
+/// A geofence, even if deleted, with all versions whose records are not settled yet, if there are any.
+pub async fn unsettled(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<Option<Fence>> {
+    versions_of(on.sql(versions!("not v.settled")), scope, id).await
+}
+
+/// A geofence, even if deleted, with its current version.
+pub async fn current(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<Option<Fence>> {
+    versions_of(on.sql(versions!("v.version = g.version")), scope, id).await
+}
+
+async fn versions_of(stmt: Stmt<'_>, scope: &OrgScope, id: GeofenceId) -> Result<Option<Fence>> {
+    let stmt = stmt.bind(Uuid::from(scope.organization_id())).bind(Uuid::from(id));
+    Ok(fence_row::fences(stmt.all::<FenceRow>().await?).pop())
 }
 
 /// Deletes a geofence, softly, with the version that ends it.

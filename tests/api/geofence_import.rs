@@ -50,6 +50,47 @@ fn what_is_good_is_made_and_what_is_not_is_told_by_its_place() {
 }
 
 #[test]
+fn a_feature_says_its_shape_by_its_geometry_alone() {
+    with_app(async |app| {
+        let org = app.org("mapping").await;
+        let feature = |properties: Value, geometry: Value| json!({ "type": "Feature", "id": 7, "properties": properties, "geometry": geometry });
+        let p = json!({ "latitude": 1, "longitude": 1 });
+        let shape = json!({ "type": "circle", "center": p, "radiusMeters": 5 });
+        let triangle = json!({ "type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]] });
+        let body = import(
+            &app,
+            &org.dispatcher,
+            vec![
+                feature(json!({ "name": "a" }), triangle.clone()),
+                feature(json!({ "name": "b", "shape": shape }), Value::Null),
+                feature(json!({ "name": "c", "radiusMeters": 5 }), triangle),
+                feature(json!({ "name": "d", "type": "depot" }), Value::Null),
+                json!({ "type": "Feature", "a/b": 1 }),
+            ],
+        )
+        .await
+        .ok(200);
+        let pointers = |index: usize| -> Vec<String> {
+            let errors = body["results"][index]["problem"]["errors"].as_array();
+            errors.into_iter().flatten().map(|error| text(&error["pointer"])).collect()
+        };
+        assert_eq!(body["created"], 1, "{body}");
+        assert_eq!(pointers(1), ["/features/1/properties/shape"]);
+        assert_eq!(pointers(2), ["/features/2/properties/radiusMeters"]);
+        assert_eq!(pointers(3), ["/features/3/geometry", "/features/3/properties/type"]);
+        assert_eq!(pointers(4), ["/features/4/a~1b"]);
+        // Of each feature no more is told than of a request.
+        let holes = json!([vec![0; 300]]);
+        let bad = json!({ "type": "Feature", "properties": { "name": "x" },
+            "geometry": { "type": "Polygon", "coordinates": holes } });
+        let body = import(&app, &org.dispatcher, vec![bad]).await.ok(200);
+        let told = body["results"][0]["problem"]["errors"].as_array().unwrap().len();
+        assert!((1..=100).contains(&told), "{told}");
+        app
+    });
+}
+
+#[test]
 fn the_plan_and_the_size_are_limits() {
     with_app(async |app| {
         let org = app.org("small").await;

@@ -23,6 +23,11 @@ pub struct GeoBox {
 }
 
 impl GeoBox {
+    /// What equal boxes have in common, for sets.
+    pub(super) fn bits(&self) -> [u64; 4] {
+        [self.west, self.south, self.east, self.north].map(f64::to_bits)
+    }
+
     /// Whether the boxes, their rims included, have a point in common.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {

@@ -3,6 +3,7 @@
 //! "Inside" is exact: every place of such a cell is in every shape the fence has had. No place of a cell that is
 //! not named is in any of them.
 
+use std::slice::from_ref;
 use std::sync::Arc;
 
 use super::boxes::GeoBox;
@@ -42,8 +43,8 @@ enum Piece<'a> {
     /// With the edges that come into the block.
     Polygon(&'a PolygonShape, Vec<Segment>),
     Circle(&'a CircleShape, &'a [GeoBox]),
-    /// Only known to be within the boxes.
-    Boxed(&'a [GeoBox]),
+    /// Only known to be within these boxes, which come into the block.
+    Boxed(Vec<GeoBox>),
 }
 
 /// A fence drawn into the cells of one block.
@@ -58,7 +59,7 @@ pub(super) struct RasterizedCells<'s, 'a> {
 
 struct RasterizedPiece {
     masks: Masks,
-    /// The cells that each edge of a polygon touches.
+    /// The cells that each edge of a polygon touches, or each box.
     edges: Vec<Mask>,
 }
 
@@ -71,7 +72,7 @@ impl<'a> CellRasterizer<'a> {
     pub(super) fn of(fence: &'a Arc<FenceTimeline>) -> Self {
         let shapes = fence.shapes(Self::MOST_SHAPES + 1);
         let pieces = if shapes.len() > Self::MOST_SHAPES {
-            vec![Piece::Boxed(fence.boxes())]
+            vec![Piece::Boxed(fence.boxes().to_vec())]
         } else {
             shapes.into_iter().map(Piece::of).collect()
         };
@@ -130,7 +131,11 @@ impl<'a> Piece<'a> {
                 RasterizedPiece { masks: Masks { inside: filled(polygon, block, !maybe), maybe }, edges }
             }
             Self::Circle(circle, boxes) => plain(around(circle, block, block.touched_by(boxes))),
-            Self::Boxed(boxes) => plain(Masks { maybe: block.touched_by(boxes), ..Masks::NOWHERE }),
+            Self::Boxed(boxes) => {
+                let edges: Vec<Mask> = boxes.iter().map(|area| block.touched_by(from_ref(area))).collect();
+                let maybe = edges.iter().fold(0, |all, area| all | area);
+                RasterizedPiece { masks: Masks { maybe, ..Masks::NOWHERE }, edges }
+            }
         }
     }
 
@@ -146,7 +151,10 @@ impl<'a> Piece<'a> {
                 Self::Polygon(polygon, near.map(|(edge, _)| *edge).collect())
             }
             Self::Circle(circle, boxes) => Self::Circle(circle, boxes),
-            Self::Boxed(boxes) => Self::Boxed(boxes),
+            Self::Boxed(boxes) => {
+                let near = boxes.iter().zip(&drawn.edges).filter(|(_, mask)| holds(**mask));
+                Self::Boxed(near.map(|(area, _)| *area).collect())
+            }
         })
     }
 }

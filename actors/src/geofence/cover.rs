@@ -5,8 +5,10 @@
 //! the rest. So its cost depends on the cells of its fence, however many other fences there are, and nothing has to
 //! be rebuilt.
 
+use std::slice::from_ref;
 use std::sync::Arc;
 
+use super::boxes::GeoBox;
 use super::cell_rasterizer::{CellRasterizer, Masks, RasterizedCells, cell_bits};
 use super::cells::{Block, Mask, Segment, Spot, cells};
 use super::timeline::FenceTimeline;
@@ -65,19 +67,25 @@ impl Cover {
 
     /// Removes a fence that was inserted in its present form.
     pub(super) fn remove(&mut self, fence: &FenceTimeline) {
-        self.remove_in(&Block::WORLD, fence, cell_bits(fence));
+        self.remove_in(&Block::WORLD, fence, fence.boxes(), cell_bits(fence));
     }
 
-    fn remove_in(&mut self, block: &Block, fence: &FenceTimeline, cell_bits: u32) {
+    /// `boxes`: those of the fence that come into the block.
+    fn remove_in(&mut self, block: &Block, fence: &FenceTimeline, boxes: &[GeoBox], cell_bits: u32) {
         if self.holdings.iter().any(|held| held.fence.id == fence.id) {
             self.holdings = self.holdings.iter().filter(|held| held.fence.id != fence.id).cloned().collect();
         }
         let is_divided = block.cell_bits() > cell_bits;
-        let within = if is_divided { self.divided & block.touched_by(fence.boxes()) } else { 0 };
+        let touched = |area: &GeoBox| block.touched_by(from_ref(area));
+        let each: Vec<Mask> = if is_divided { boxes.iter().map(touched).collect() } else { Vec::new() };
+        let within = self.divided & each.iter().fold(0, |all, mask| all | mask);
         if within != 0 {
             let blocks = Arc::make_mut(&mut self.blocks);
             for cell in cells(within) {
-                blocks[position(self.divided, cell)].remove_in(&block.within(cell), fence, cell_bits);
+                let near = boxes.iter().zip(&each).filter(|(_, mask)| **mask & (1 << cell) != 0);
+                let near: Vec<GeoBox> = near.map(|(area, _)| *area).collect();
+                let held = &mut blocks[position(self.divided, cell)];
+                held.remove_in(&block.within(cell), fence, &near, cell_bits);
             }
             self.drop_empty();
         }

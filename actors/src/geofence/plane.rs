@@ -130,8 +130,8 @@ impl LaidPolygon {
     }
 }
 
-/// Brings parts into one frame of 360 degrees from the returned longitude on. A part that runs
-/// over the frame's east end (only where no stretch of longitudes is free of parts) is listed a
+/// Brings parts into one frame of 360 degrees from the returned longitude on. A part that reaches
+/// the frame's east end (only where no stretch of longitudes is free of parts) is listed a
 /// second time, a turn to the west: `(part, turns)`.
 pub(super) fn frame(parts: &mut [LaidPolygon]) -> (f64, Vec<(usize, i32)>) {
     let stretches: Vec<_> = parts.iter().map(LaidPolygon::west_east).collect();
@@ -142,7 +142,7 @@ pub(super) fn frame(parts: &mut [LaidPolygon]) -> (f64, Vec<(usize, i32)>) {
             part.turn(1);
         }
         placed.push((i, 0));
-        if part.west_east().1 > west + 360.0 {
+        if part.west_east().1 >= west + 360.0 {
             placed.push((i, -1));
         }
     }

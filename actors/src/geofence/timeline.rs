@@ -1,5 +1,6 @@
 //! A fence through all of its versions, prepared.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::boxes::GeoBox;
@@ -86,12 +87,9 @@ impl FenceTimeline {
     }
 
     fn assemble(fence: &Fence, versions: Vec<PreparedVersion>) -> Self {
-        let mut boxes = Vec::new();
-        for area in versions.iter().flat_map(|version| version.shape.boxes()) {
-            if !boxes.contains(&area) {
-                boxes.push(area);
-            }
-        }
+        let mut known = HashSet::new();
+        let areas = versions.iter().flat_map(|version| version.shape.boxes());
+        let boxes = areas.filter(|area| known.insert(area.bits())).collect();
         Self {
             id: fence.id,
             organization_id: fence.organization_id,

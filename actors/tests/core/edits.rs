@@ -96,7 +96,7 @@ impl Storm {
         // It is put only when it takes effect; fixes recorded later may be judged before it is known.
         self.seconds.set(from);
         self.world.clock.set(at(from));
-        within(self.world.live.put_fence(edit)).await
+        within(self.world.live.put_fences(vec![edit])).await
     }
 
     fn explain(&self, event: &Event) {

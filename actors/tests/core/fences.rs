@@ -58,7 +58,7 @@ async fn an_edit_settles_parked_vehicles_before_it_returns() {
             }
             world.clock.set(at(100.0));
             let (id, number) = (edit.id, edit.versions[0].version);
-            within(world.live.put_fence(edit.clone())).await.unwrap();
+            within(world.live.put_fences(vec![edit.clone()])).await.unwrap();
             assert_eq!(told(&world.store, 1), want, "{edit:?}, idle: {idle}");
             assert!(world.store.is_settled(id, number));
             assert_eq!(world.live.inside(id).await.unwrap().len(), inside, "{edit:?}");
@@ -80,7 +80,7 @@ async fn vehicles_that_never_had_an_actor_are_settled() {
 
     let world = World::on(Arc::clone(&first.store), quick()).await;
     assert_eq!(world.actors(), 0);
-    within(world.live.put_fence(deleted())).await.unwrap();
+    within(world.live.put_fences(vec![deleted()])).await.unwrap();
     for number in 1..=300 {
         let want = [(EventKind::Entry, Cause::Initial, 1), (EventKind::Exit, Cause::GeofenceDeleted, 2)];
         assert_eq!(told(&world.store, number), want);
@@ -129,7 +129,7 @@ async fn an_edit_while_the_store_is_away_is_settled_by_itself() {
     let refused = world.live.reporter().report(vehicle(2), vec![fix(0.0, OUTSIDE)]).await.unwrap();
     assert_eq!(within(refused.committed()).await, Err(LiveError::Unavailable));
     world.clock.set(at(100.0));
-    assert_eq!(within(world.live.put_fence(deleted())).await, Err(LiveError::Unavailable));
+    assert_eq!(within(world.live.put_fences(vec![deleted()])).await, Err(LiveError::Unavailable));
     assert_eq!(told(&world.store, 1).len(), 1);
     world.store.set_away(false);
     eventually("it is settled", || world.store.is_settled(fence(1), 2)).await;
@@ -145,7 +145,7 @@ async fn an_edit_whose_commit_fails_is_settled_by_itself() {
         park(&world, 1, INSIDE).await;
         world.clock.set(at(100.0));
         world.store.plan(&[fault]);
-        assert_eq!(within(world.live.put_fence(deleted())).await, Err(LiveError::Unavailable));
+        assert_eq!(within(world.live.put_fences(vec![deleted()])).await, Err(LiveError::Unavailable));
         world.store.set_away(false);
         eventually("it is settled", || world.store.is_settled(fence(1), 2)).await;
         assert_eq!(told(&world.store, 1).len(), 2, "{fault:?}");
@@ -167,7 +167,7 @@ async fn a_resting_vehicle_holds_up_its_own_settlement_and_no_other() {
         let refused = within(world.live.reporter().report(vehicle(2), vec![fix(1.0, INSIDE)])).await;
         assert_eq!(refused.unwrap_err(), LiveError::Unavailable);
     }
-    let _later = within(world.live.put_fence(deleted())).await;
+    let _later = within(world.live.put_fences(vec![deleted()])).await;
     for number in [1, 3] {
         assert_eq!(told(&world.store, number).len(), 2);
     }
@@ -184,7 +184,7 @@ async fn an_edit_is_seen_through_when_its_caller_goes_away() {
     world.clock.set(at(100.0));
     world.store.hold();
     {
-        let edit = Box::pin(world.live.put_fence(deleted()));
+        let edit = Box::pin(world.live.put_fences(vec![deleted()]));
         assert!(futures_util::FutureExt::now_or_never(edit).is_none());
     }
     world.store.release();
@@ -203,7 +203,7 @@ async fn a_step_that_runs_during_an_edit_is_not_missed() {
         let report = reporter.report(vehicle(1), vec![fix(0.0, INSIDE)]);
         let edit = async {
             eventually("the vehicle is at it", || world.clock.waiting() == 1).await;
-            let put = world.live.put_fence(created(INSIDE));
+            let put = world.live.put_fences(vec![created(INSIDE)]);
             let beside = async {
                 // The version is published, and the edit asks what time it is.
                 eventually("the edit is at it", || world.clock.waiting() == 2).await;

@@ -132,7 +132,7 @@ async fn an_edit_of_the_past_answers_when_the_past_is_corrected() {
     let before = world.store.events().len();
     world.clock.set(at(100.0));
     // Around OUTSIDE, since always: the first fence was here all along, and never there.
-    within(world.live.put_fence(fence_with(1, 1, version(2, None, square(OUTSIDE))))).await.unwrap();
+    within(world.live.put_fences(vec![fence_with(1, 1, version(2, None, square(OUTSIDE)))])).await.unwrap();
     let told = world.store.events()[before..].to_vec();
     assert!(told.iter().all(|event| event.origin == Origin::Recompute), "{told:#?}");
     for number in 1..=2 {
@@ -156,9 +156,13 @@ async fn an_edit_of_long_ago_touches_only_vehicles_that_came_near() {
     }
     world.clock.set(at(10_000.0));
     let nowhere = square(Place::new(-40.0, 100.0));
-    within(world.live.put_fence(fence_with(2, 1, version(1, None, nowhere)))).await.unwrap();
+    within(world.live.put_fences(vec![fence_with(2, 1, version(1, None, nowhere))])).await.unwrap();
     assert_eq!((world.store.asked_near(), world.store.slices()), (vec![(3, 0)], 0));
-    within(world.live.put_fence(fence_with(3, 1, version(1, None, square(far))))).await.unwrap();
+    within(world.live.put_fences(vec![fence_with(3, 1, version(1, None, square(far)))])).await.unwrap();
+    assert_eq!((world.store.asked_near(), world.store.slices()), (vec![(3, 0), (3, 1)], 1));
+    let mut renamed = fence_with(3, 1, version(1, None, square(far)));
+    renamed.name = "renamed".to_owned();
+    within(world.live.rename_fence(renamed)).await.unwrap();
     assert_eq!((world.store.asked_near(), world.store.slices()), (vec![(3, 0), (3, 1)], 1));
     let events = geofence_events(world.store.ledger(vehicle(3)).active().values());
     let told: Vec<_> = events.iter().map(|event| (event.kind, event.geofence_id, event.cause)).collect();
@@ -175,7 +179,7 @@ async fn a_fix_from_before_a_deletion_leaves_nothing_open() {
     insist(&world, 1, vec![fix(0.0, OUTSIDE)]).await;
     let mut end = version(2, Some(at(100.0)), square(INSIDE));
     (end.active, end.deleted) = (false, true);
-    within(world.live.put_fence(fence_with(1, 1, end))).await.unwrap();
+    within(world.live.put_fences(vec![fence_with(1, 1, end)])).await.unwrap();
     // Recorded before the deletion, and received after it.
     insist(&world, 1, vec![fix(90.0, INSIDE)]).await;
     let told: Vec<_> = world.store.events().iter().map(|event| (event.kind, event.cause)).collect();
@@ -191,7 +195,7 @@ async fn a_version_dated_ahead_takes_effect_at_its_instant() {
         insist(&world, 1, vec![fix(0.0, INSIDE)]).await;
         let planned = fence_with(1, 1, version(2, Some(at(100.02)), square(OUTSIDE)));
         world.store.add_unsettled(planned.clone());
-        within(world.live.put_fence(planned)).await.unwrap();
+        within(world.live.put_fences(vec![planned])).await.unwrap();
         assert!(!world.store.is_settled(fence(1), 2));
         assert_eq!(world.store.events().len(), 1);
         if restarts {

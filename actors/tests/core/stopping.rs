@@ -27,7 +27,7 @@ async fn a_server_that_is_taken_over_says_so_and_writes_nothing_more() {
     assert_eq!(refused.unwrap_err(), LiveError::Stopped);
     // Nothing waits for a store that never returns.
     let edit = fence_with(2, 1, version(1, None, square(INSIDE)));
-    assert_eq!(within(world.live.put_fence(edit)).await, Err(LiveError::Stopped));
+    assert_eq!(within(world.live.put_fences(vec![edit])).await, Err(LiveError::Stopped));
     assert_eq!(within(world.live.remove_vehicle(vehicle(1), at(50.0))).await, Err(LiveError::Stopped));
     assert_eq!(world.store.commits(), 1);
     world.end().await;

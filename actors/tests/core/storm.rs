@@ -127,7 +127,7 @@ async fn storm(seed: u64, plan: &[Fault], restart: bool) {
         let changes = async {
             for edit in edits.iter().skip(part * 4).take(4) {
                 world.store.add_unsettled(edit.clone());
-                let _later = within(world.live.put_fence(edit.clone())).await;
+                let _later = within(world.live.put_fences(vec![edit.clone()])).await;
             }
         };
         join(join_all(drives), changes).await;

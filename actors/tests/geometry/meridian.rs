@@ -74,3 +74,14 @@ fn parts_all_around_the_globe_have_one_belt() {
     }
     assert_eq!(shape.crossings(at(80.0, 0.5), at(-175.0, 0.5)), [] as [f64; 0]);
 }
+
+#[test]
+fn the_east_edge_of_the_last_part_around_the_globe_is_inside() {
+    let part = |west: f64, east: f64, south: f64| (rectangle(west, south, east, south + 1.0), vec![]);
+    let shape =
+        prepared(&multi(vec![part(-170.0, -40.0, 0.0), part(-40.0, 90.0, 0.0), part(90.0, -170.0, 2.0)]));
+    for x in [90.0, 135.0, 180.0, -180.0, -175.0, -170.0] {
+        assert!(shape.covers(at(x, 2.5)), "{x}");
+    }
+    assert!(!shape.covers(at(-169.0, 2.5)) && shape.covers(at(-170.0, 0.5)));
+}

@@ -1,6 +1,6 @@
 //! The actors wired together, each on its thread. Owns the wiring between them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ use crate::clock::Clock;
 use crate::config::{LiveConfig, LiveParts};
 use crate::health::Health;
 use crate::meters::Meters;
-use crate::model::{OrganizationId, Silence, VehicleId};
+use crate::model::{GeofenceId, OrganizationId, Silence, VehicleId};
 use crate::ports::{Seeds, TrackStore};
 
 /// Messages that may wait for the coordinator of corrections without their senders waiting.
@@ -53,6 +53,8 @@ pub(crate) struct Core {
     pub(crate) probe_every: Duration,
     threads: CoreThreads,
     watched: Mutex<Option<Arc<Watched>>>,
+    /// Versions of fences that are settled once they take effect.
+    pub(super) ahead: Mutex<HashSet<(GeofenceId, i64)>>,
 }
 
 impl Core {
@@ -128,6 +130,7 @@ impl Core {
             probe_every: config.probe_every,
             threads,
             watched: Mutex::new(Some(watched)),
+            ahead: Mutex::default(),
         }
     }
 

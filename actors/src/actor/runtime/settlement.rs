@@ -75,25 +75,37 @@ impl Core {
         self.see_through_for(LONGEST_EDIT, async move { core.remove_for_sure(vehicle, at).await }).await
     }
 
-    pub(crate) async fn put_fence(self: &Arc<Self>, fence: Fence) -> Result<(), LiveError> {
+    pub(crate) async fn put_fences(self: &Arc<Self>, fences: Vec<Fence>) -> Result<(), LiveError> {
         let core = Arc::clone(self);
         self.see_through(async move {
-            let versions: Vec<i64> = fence.versions.iter().map(|version| version.version).collect();
-            let from = fence.versions.iter().map(|version| version.effective_from).min().flatten();
-            let timeline = core.registry.send(Publish(fence)).await.map_err(|_| LiveError::Stopped)?;
+            let versions = fences.iter().flat_map(|fence| &fence.versions);
+            let from = versions.map(|version| version.effective_from).min().flatten();
             let patience = core.patience(from.unwrap_or(Timestamp::FIRST));
+            let mut published = Vec::with_capacity(fences.len());
+            for fence in fences {
+                let versions: Vec<i64> = fence.versions.iter().map(|version| version.version).collect();
+                let timeline = core.publish(fence).await?;
+                published.extend(versions.into_iter().map(|version| (Arc::clone(&timeline), version)));
+            }
             let settling = Arc::clone(&core);
             let settled = async move {
-                let mut outcome = Ok(());
-                for version in versions {
-                    let timeline = Arc::clone(&timeline);
-                    outcome = outcome.and(settling.settle_in_time(timeline, version, patience).await);
+                let (mut dirty, mut outcome) = (Vec::new(), Ok(()));
+                for (timeline, version) in published {
+                    match settling.settle_in_time(timeline, version).await {
+                        Ok(vehicles) => dirty.extend(vehicles),
+                        Err(error) => outcome = Err(error),
+                    }
                 }
+                settling.wait_for_corrections(dirty, patience).await;
                 outcome
             };
             core.see_through_for(LONGEST_EDIT + patience, settled).await
         })
         .await
+    }
+
+    pub(crate) async fn publish(&self, fence: Fence) -> Result<Arc<FenceTimeline>, LiveError> {
+        self.registry.send(Publish(fence)).await.map_err(|_| LiveError::Stopped)
     }
 
     /// Runs a change to its end even if its caller goes away: a version that is committed and not
@@ -188,7 +200,7 @@ impl Core {
     ) -> Result<(), LiveError> {
         let timeline = self.registry.send(Published(organization, fence)).await;
         match timeline.map_err(|_| LiveError::Stopped)? {
-            Some(timeline) => self.settle_in_time(timeline, version, Duration::ZERO).await,
+            Some(timeline) => self.settle_in_time(timeline, version).await.map(drop),
             None => Ok(()),
         }
     }
@@ -199,26 +211,30 @@ impl Core {
         if is_recent { WAIT_FOR_RECENT } else { WAIT_FOR_CORRECTIONS }
     }
 
-    /// Settles a published version: now, when it takes effect, or later if now is not possible. Waits no longer
-    /// than `patience` for corrections.
+    /// Settles a published version: now, when it takes effect, or later if now is not possible. Returns the vehicles that
+    /// await a correction by it.
     async fn settle_in_time(
         self: &Arc<Self>,
         timeline: Arc<FenceTimeline>,
         version: i64,
-        patience: Duration,
-    ) -> Result<(), LiveError> {
-        match effective_from(&timeline, version).filter(|from| *from > (self.clock)()) {
-            Some(from) => {
-                let core = Arc::clone(self);
-                self.spawn(async move {
-                    core.sleep_until(from).await;
-                    // If it fails, it is tried again in the background.
-                    core.settle_for_sure(timeline, version, Duration::ZERO).await.ok();
-                });
-                Ok(())
-            }
-            None => self.settle_for_sure(timeline, version, patience).await,
+    ) -> Result<Vec<VehicleId>, LiveError> {
+        let Some(from) = effective_from(&timeline, version).filter(|from| *from > (self.clock)()) else {
+            return self.settle_for_sure(timeline, version).await;
+        };
+        let ahead = (timeline.id, version);
+        // Each edit of a fence names a version that is still ahead again.
+        if self.ahead.lock().insert(ahead) {
+            let core = Arc::clone(self);
+            self.spawn(async move {
+                core.sleep_until(from).await;
+                core.ahead.lock().remove(&ahead);
+                let newest = core.registry.send(Published(timeline.organization_id, timeline.id)).await;
+                let timeline = newest.ok().flatten().unwrap_or(timeline);
+                // If it fails, it is tried again in the background.
+                core.settle_for_sure(timeline, version).await.ok();
+            });
         }
+        Ok(Vec::new())
     }
 
     /// Sleeps until the server's clock shows an instant, however the clock is set meanwhile.
@@ -236,25 +252,20 @@ impl Core {
         self: &Arc<Self>,
         timeline: Arc<FenceTimeline>,
         version: i64,
-        patience: Duration,
-    ) -> Result<(), LiveError> {
-        let settled = self.settle(&timeline, version, patience).await;
+    ) -> Result<Vec<VehicleId>, LiveError> {
+        let settled = self.settle(&timeline, version).await;
         if settled == Err(LiveError::Unavailable) {
             self.again(move |core| {
                 let timeline = Arc::clone(&timeline);
-                async move { core.settle(&timeline, version, Duration::ZERO).await }
+                async move { core.settle(&timeline, version).await.map(drop) }
             });
         }
         settled
     }
 
-    /// Settles a published version against every vehicle it touches, those without a running actor too.
-    async fn settle(
-        &self,
-        timeline: &Arc<FenceTimeline>,
-        version: i64,
-        patience: Duration,
-    ) -> Result<(), LiveError> {
+    /// Settles a published version against every vehicle it touches, those without a running actor too. Returns those that
+    /// await a correction.
+    async fn settle(&self, timeline: &Arc<FenceTimeline>, version: i64) -> Result<Vec<VehicleId>, LiveError> {
         // Everything judged from here on sees the new snapshot; everything judged by the old one is handed to the
         // writer, and after the barrier is in the newest committed states.
         self.workers().drain().await;
@@ -279,8 +290,7 @@ impl Core {
         // What is left to corrections is in the store, too, as dirty marks.
         let settled = self.store.mark_settled(timeline.id, version).await;
         settled.map_err(|_| LiveError::Unavailable)?;
-        self.wait_for_corrections(dirty, patience).await;
-        Ok(())
+        Ok(dirty)
     }
 
     /// What of each touched vehicle's timeline a fence that changes from an instant on may have to do with. A state tells of
