@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sqlx::types::Json;
 use uuid::Uuid;
-use waypost_actors::model::OrganizationId;
+use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::filters::one_of;
 use super::sql::{Db, On, Result, Stmt};
@@ -150,20 +150,36 @@ fn of<'c>(stmt: Stmt<'c>, scope: &AccountScope) -> Stmt<'c> {
 
 /// Clocks step: an entry may be newer than another that occurred this many seconds after it.
 const STEP_SECONDS: f64 = 60.0;
+/// A change has its instant from its beginning on, and its entries have their ids when they are written: at most so much later.
+const LONGEST_SECONDS: f64 = 600.0;
+/// More entries than there are within that time. A part of its own keeps the index of instants in use.
+const OF_AN_EDGE: &str = " limit 1000000) entry order by id";
 
 /// Ids between which all entries of the wanted time are; `None`: there are none.
 async fn bounds(db: &Db, scope: &AccountScope, filter: &AuditFilter) -> Result<Option<(Uuid, Uuid)>> {
-    let mut stmt = of(db.lists().sql("select id from audit where "), scope);
-    if let Some(from) = filter.from {
-        stmt = stmt.push(" and occurred_at >= ").push_bind(Time(from.plus_seconds(-STEP_SECONDS)));
-    }
-    let first: Option<(Uuid,)> = stmt.push(" order by occurred_at, id limit 1").optional().await?;
-    let mut stmt = of(db.lists().sql("select id from audit where "), scope);
-    if let Some(to) = filter.to {
-        stmt = stmt.push(" and occurred_at < ").push_bind(Time(to.plus_seconds(STEP_SECONDS)));
-    }
-    let last: Option<(Uuid,)> = stmt.push(" order by occurred_at desc, id desc limit 1").optional().await?;
-    Ok(first.zip(last).map(|((first,), (last,))| (first, last)))
+    let from = filter.from.map(|from| from.plus_seconds(-STEP_SECONDS));
+    let to = filter.to.map(|to| to.plus_seconds(STEP_SECONDS));
+    let within = |select, from: Option<Timestamp>, to: Option<Timestamp>| {
+        let stmt = of(db.lists().sql(select), scope);
+        let stmt = match from {
+            Some(from) => stmt.push(" and occurred_at >= ").push_bind(Time(from)),
+            None => stmt,
+        };
+        match to {
+            Some(to) => stmt.push(" and occurred_at < ").push_bind(Time(to)),
+            None => stmt,
+        }
+    };
+    let edge = "select occurred_at from audit where ";
+    let first = within(edge, from, to).push(" order by occurred_at limit 1").optional().await?;
+    let last = within(edge, from, to).push(" order by occurred_at desc limit 1").optional().await?;
+    let Some(((Time(first),), (Time(last),))) = Option::zip(first, last) else { return Ok(None) };
+    let near = "select id from (select id from audit where ";
+    let until = first.plus_seconds(LONGEST_SECONDS);
+    let least = within(near, from, Some(until)).push(OF_AN_EDGE).push(" limit 1").optional().await?;
+    let since = last.plus_seconds(-LONGEST_SECONDS);
+    let most = within(near, Some(since), to).push(OF_AN_EDGE).push(" desc limit 1").optional().await?;
+    Ok(Option::zip(least, most).map(|((least,), (most,))| (least, most)))
 }
 
 fn bounded(stmt: Stmt<'_>, bounds: Option<(Uuid, Uuid)>, before: Option<Uuid>) -> Stmt<'_> {

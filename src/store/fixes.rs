@@ -57,10 +57,11 @@ impl Range {
 
     /// What is left of it behind a fix.
     pub(super) fn behind(self, key: Key) -> Self {
+        let Span { from, to, .. } = self.span;
         let (from, to) = if self.span.is_newest_first {
-            (self.span.from, Some(key.0))
+            (from, Some(to.map_or(key.0, |to| to.min(key.0))))
         } else {
-            (Some(key.0), self.span.to)
+            (Some(from.map_or(key.0, |from| from.max(key.0))), to)
         };
         Self { span: Span { from, to, ..self.span }, after: Some(key) }
     }

@@ -17,8 +17,9 @@ pub(super) const WEEKS_AHEAD: i64 = 4;
 /// How much of a week has to be free for it to be compacted, in bytes and as a part of what it takes.
 const WORTHWHILE_BYTES: i64 = 1024 * 1024;
 const WORTHWHILE: f64 = 0.75;
-/// Bytes of a week that may be written anew: whoever reads that week waits for it.
-const COMPACTED_BYTES: i64 = 512 * 1024 * 1024;
+/// Bytes of a week that may be written anew, which takes two seconds at most: whoever reads the table waits for it, since its
+/// statements lock all weeks.
+const COMPACTED_BYTES: i64 = 64 * 1024 * 1024;
 
 /// Tables that are partitioned by `recorded_at`.
 const TABLES: [&str; 3] = ["position", "position_chunk", "fuel_log"];
@@ -151,8 +152,8 @@ async fn compact(pool: &PgPool, name: &str) -> Result<()> {
     // Of its own, since it cannot be done in a transaction, to which settings could be local.
     let mut conn = pool.acquire().await?.detach();
     for statement in [
-        "set lock_timeout = '1s'",
-        "set statement_timeout = '60s'",
+        "set lock_timeout = '500ms'",
+        "set statement_timeout = '2s'",
         &format!("vacuum (full, analyze) {name}"),
     ] {
         sqlx::query(AssertSqlSafe(statement.to_owned())).execute(&mut conn).await?;

@@ -253,7 +253,7 @@ pub async fn cut_chunks(db: &Db, organization: OrganizationId, horizon: Timestam
 }
 
 /// Deletes an organization's oldest records that are past the horizon, at most `rows`; returns how many. Records of
-/// a visit go once it ended before the horizon, an alert of what lasts once that ended, and none goes before it has been in
+/// a visit go once it ended before the horizon, trips, stops and alerts of what lasts once that ended, and none goes before it has been in
 /// the log for some days.
 pub async fn delete_events(
     db: &Db,
@@ -265,7 +265,8 @@ pub async fn delete_events(
     let delete = "delete from records where id in (select e.id from records e \
         where e.organization_id = $1 and e.occurred_at < $2 and e.detected_at < $3 \
         and e.kind not in ('refuel', 'drain') and (e.ended_at is null or e.ended_at < $2) \
-        and not (e.kind = 'alert' and e.status = 'active' and e.ended_at is null and e.cause <> 'drain') \
+        and not (e.status = 'active' and e.ended_at is null \
+        and (e.kind = 'alert' and e.cause <> 'drain' or e.kind in ('trip', 'stop', 'overspeed'))) \
         and exists (select 1 from vehicle_state s \
         where s.vehicle_id = e.vehicle_id and s.kept_from >= e.confirmed_at) \
         and not exists (select 1 from visit v \

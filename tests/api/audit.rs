@@ -1,8 +1,10 @@
 //! Who changed what is recorded, together with the change.
 
 use serde_json::json;
+use uuid::Uuid;
+use waypost::store::time::Time;
 
-use crate::harness::{App, PASSWORD, circle, organization, text, with_app};
+use crate::harness::{App, PASSWORD, circle, on_each_engine, organization, text, with_app};
 
 #[test]
 fn a_change_is_remembered_with_who_what_when_and_the_request() {
@@ -56,6 +58,39 @@ fn a_refused_change_is_not_remembered_and_no_row_can_be_changed() {
         assert!(!entries.to_string().contains("wpt_"));
         let changed = app.context.db.write().sql("update audit set actor_role = 'nobody'").run().await;
         assert!(changed.unwrap_err().to_string().contains("never changed"));
+        app
+    });
+}
+
+#[test]
+fn a_time_leaves_out_no_entry_that_was_written_after_a_later_one() {
+    on_each_engine(async |app| {
+        let org = app.org("careful").await;
+        let begin = app.context.clock.now().plus_seconds(86_400.0);
+        // As of an import that takes five minutes, in which somebody edits something.
+        let (import, edit) = (begin, begin.plus_seconds(240.0));
+        for (id, at) in [(2_u128, edit), (3, import)] {
+            let insert = "insert into audit (id, organization_id, actor_id, actor_role, action, resource, resource_id, occurred_at) \
+                values ($1, $2, $3, 'orgAdmin', 'update', 'vehicle', $3, $4)";
+            let newest = waypost::clock::new_id().as_u128() + (1 << 100) + id;
+            let stmt = app.context.db.write().sql(insert).bind(Uuid::from_u128(newest));
+            let stmt = stmt.bind(org.id.parse::<Uuid>().unwrap()).bind(Uuid::from_u128(9));
+            stmt.bind(Time(at)).run().await.unwrap();
+        }
+        let of = async |query: String| {
+            let path = format!("/v1/audit?resourceId={}&{query}", Uuid::from_u128(9));
+            app.get(&path, &org.org_admin).await.ok(200)["data"].as_array().unwrap().len()
+        };
+        let (before, between) = (begin.plus_seconds(-3_600.0), begin.plus_seconds(120.0));
+        for (query, expected) in [
+            (format!("from={before}"), 2),
+            (format!("from={before}&to={}", begin.plus_seconds(3_600.0)), 2),
+            (format!("from={before}&to={between}"), 1),
+            (format!("from={between}"), 1),
+            (format!("to={between}"), 1),
+        ] {
+            assert_eq!(of(query.clone()).await, expected, "{query}");
+        }
         app
     });
 }

@@ -47,6 +47,12 @@ fn the_history_is_paged_by_time_and_hides_what_is_doubtful() {
             (vec!["50".to_owned()], &json!(false))
         );
         get(&format!("?after={cursor}&sort=-recordedAt")).await.problem(400, "invalidCursor");
+        // And it lifts no bound.
+        let later = START.plus_seconds(-5.0);
+        assert!(times(&get(&format!("?after={cursor}&from={later}")).await.ok(200)).is_empty());
+        let newest = text(&get("?limit=1&sort=-recordedAt").await.ok(200)["pagination"]["endCursor"]);
+        let earlier = get(&format!("?after={newest}&sort=-recordedAt&to={from}")).await.ok(200);
+        assert_eq!(times(&earlier), ["20"]);
         app.get(&path, &other.viewer).await.problem(404, "notFound");
         app.delete(&format!("/v1/vehicles/{}", text(&made["id"])), &org.org_admin).await.ok(204);
         assert_eq!(times(&get("").await.ok(200)).len(), 3, "the history stays");

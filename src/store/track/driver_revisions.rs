@@ -51,7 +51,7 @@ impl Track {
         let (mut revised, to) = match first_in(tx, vehicle, from, end.min(until)).await? {
             Some(first) => {
                 let slice = first.plus_seconds(SLICE_SECONDS).min(until);
-                revise(tx, vehicle.into(), first, end.min(slice)).await?
+                revise(tx, vehicle.into(), (first, end.min(slice)), self.clock.now()).await?
             }
             None => (Vec::new(), until),
         };
@@ -82,12 +82,12 @@ async fn first_in(tx: &mut Tx, vehicle: Uuid, from: Timestamp, to: Timestamp) ->
 }
 
 /// Sets the driver of a vehicle's records and rows of the fuel log in a span, as the assignments say now; those that
-/// follow the clock are left alone. Returns what changed, and how far it came.
+/// follow the clock are left alone. Returns what changed, found `now`, and how far it came.
 async fn revise(
     tx: &mut Tx,
     vehicle: VehicleId,
-    from: Timestamp,
-    to: Timestamp,
+    (from, to): (Timestamp, Timestamp),
+    now: Timestamp,
 ) -> Result<(Vec<Record>, Timestamp)> {
     let fuel = "select recorded_at, driver_id from fuel_log where vehicle_id = $1 and recorded_at >= $2 \
         and recorded_at < $3 order by recorded_at limit $4";
@@ -112,7 +112,10 @@ async fn revise(
     let driven = records.into_iter().zip(drivers.by_ref());
     let mut revised: Vec<Record> = driven
         .filter(|(record, driver)| record.driver_id != *driver)
-        .map(|(record, driver_id)| Record { driver_id, revision: record.revision + 1, ..record })
+        .map(|(record, driver_id)| {
+            let revision = record.revision + 1;
+            Record { driver_id, revision, detected_at: now, ..record }
+        })
         .collect();
     let fuel: Vec<_> =
         fuel.into_iter().zip(drivers).map(|((at, was), is)| (at, was, is.map(|is| is.0))).collect();
