@@ -54,7 +54,8 @@ async function watch() {
 }
 
 function hear(message, socket) {
-  cursor = message.cursor ?? cursor;
+  // A heartbeat names the cursor of each subscription: where to go on if nothing happens for long.
+  cursor = message.cursor ?? message.cursors?.all ?? cursor;
   if (message.type === "subscribed") {
     console.log(`subscribed: ${message.mode ?? "anew"}`);
   } else if (message.type === "reset") {

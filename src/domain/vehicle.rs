@@ -155,7 +155,7 @@ body!(
     }
     WHOLE: &["sensor"];
     READ_ONLY: &["id", "organizationId", "createdAt", "updatedAt"];
-    DERIVED: &["live", "driver"];
+    DERIVED: &["live", "driver", "tracker"];
 );
 
 body!(

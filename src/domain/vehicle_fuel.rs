@@ -58,7 +58,8 @@ pub struct VehicleFuel {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensor: Option<Sensor>,
     /// The present tank and sensor hold for readings recorded from this instant on; null = always. Absent in a POST:
-    /// always. Absent in a PUT that changes them: the change; an earlier one recomputes what was recorded since.
+    /// always. Absent in a PUT that changes them, or the same as it was in a PUT of the whole vehicle with its `updatedAt`: the
+    /// change; an earlier one recomputes what was recorded since.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[schema(value_type = Option<Timestamp>)]
     pub effective_from: Option<Option<Timestamp>>,

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use waypost_actors::live::Storing;
 use waypost_actors::model::{Change, OrganizationId};
-use waypost_actors::watch::News;
+use waypost_actors::watch::{Audience, News};
 
 use super::ending::{Close, Stop, broken, ended, goodbye, not_text, session_over, stopped};
 use super::filter::Filter;
@@ -119,12 +119,12 @@ pub async fn stream(
 
 /// Why a subscription is refused, by its code and for people; `None` if it is not.
 #[must_use]
-pub fn refusal(feed: &Feed, caller: &Caller, asked: &Subscribe) -> Option<(&'static str, String)> {
-    asked_for(feed, (caller, None), asked).err().map(|(code, error)| (code, told(&[error])))
+pub async fn refusal(feed: &Feed, caller: &Caller, asked: &Subscribe) -> Option<(&'static str, String)> {
+    asked_for(feed, (caller, None), asked).await.err().map(|(code, error)| (code, told(&[error])))
 }
 
 /// What is to be sent, or why that is refused: a code, and the member.
-fn asked_for(
+async fn asked_for(
     feed: &Feed,
     (caller, organization): (&Caller, Option<OrganizationId>),
     asked: &Subscribe,
@@ -137,6 +137,12 @@ fn asked_for(
         let detail =
             "not served here: connect with ?organizationId= in the address, once for each organization";
         return Err(("organizationRequired", FieldError::new("/filter/organizationId", "required", detail)));
+    }
+    // Only operators may name any. Who cannot be looked up now is told of once it can.
+    if let (Audience::Organization(named), Ok(None)) = (audience, caller.own_organization())
+        && matches!(feed.auth.organization_status(named).await, Ok(None))
+    {
+        return Err(("notFound", nobody()));
     }
     Filter::new(asked, audience, caller.sees())
         .map_err(|detail| ("invalidSubscription", FieldError::new("/filter/bbox", "range", detail)))
@@ -253,7 +259,7 @@ impl Socket {
             let detail = format!("a socket may have {} subscriptions", self.feed.limits.subscriptions);
             return self.refuse(Some(&asked.id), "tooManySubscriptions", &detail, &[]).await;
         }
-        let filter = match asked_for(&self.feed, (&self.caller, self.organization), asked) {
+        let filter = match asked_for(&self.feed, (&self.caller, self.organization), asked).await {
             Ok(filter) => filter,
             Err((code, error)) => {
                 let errors = [error];

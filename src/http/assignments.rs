@@ -20,7 +20,7 @@ const NEWEST_FIRST: SortKey = SortKey { name: "startedAt", is_descending: true }
 /// Give a driver a vehicle. One that they drive already stays as it is; one that another drives is taken
 /// from them only with `force`.
 #[utoipa::path(post, path = "/v1/drivers/{driverId}/assign-vehicle", tag = "drivers",
-    request_body = AssignVehicle, params(("driverId" = DriverId, Path)),
+    request_body = AssignVehicle, params(("driverId" = DriverId, Path), InOrganization),
     responses((status = 200, body = Assignment, description = "The open assignment"),
         (status = 409, description = "driverLocked, driverNotHeld, driverNotActive, licenseExpired, openVehicleLimitReached, vehicleNotActive, vehicleAlreadyAssigned, assignmentOverlaps")))]
 pub async fn assign_vehicle(
@@ -30,8 +30,8 @@ pub async fn assign_vehicle(
     query: Query,
     body: Params<AssignVehicle>,
 ) -> Answer {
-    query.finish()?;
-    let assignment = ops::assign_vehicle(&context, &Scoped::named_by(caller, &body)?, id, body).await?;
+    let by = query.scoped_or_by(caller, &body)?;
+    let assignment = ops::assign_vehicle(&context, &by, id, body).await?;
     Ok(answer::ok(&assignment, &assignment))
 }
 

@@ -131,8 +131,9 @@ async fn data(context: &Shared, caller: &Caller, change: &Change) -> Result<Opti
         ChangedResource::Vehicle => {
             let found = crate::ops::vehicles::find_vehicle(context, by, id.into()).await;
             let Some((scope, vehicle)) = visible(found)? else { return Ok(None) };
-            let shown =
-                vehicles::shown(context, caller, &scope, vec![vehicle], vehicles::Shown::Plain).await?.pop();
+            let shown = vehicles::shown(context, caller, &scope, vec![vehicle], vehicles::Shown::Plain(None))
+                .await?
+                .pop();
             shown.map(|shown| json(&shown)).transpose()
         }
         ChangedResource::Geofence => {

@@ -18,7 +18,6 @@ use crate::domain::members::country;
 use crate::domain::paging::SortKey;
 use crate::ops::driver_lock;
 use crate::ops::drivers::{self as ops, DriverView, OwnDriver};
-use crate::ops::scoped::Scoped;
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
 
@@ -65,6 +64,7 @@ pub async fn list_drivers(
 
 /// Create a driver, held by the organization. A licence that another driver of the platform has is refused.
 #[utoipa::path(post, path = "/v1/drivers", tag = "drivers", request_body = CreateDriver,
+    params(InOrganization),
     responses((status = 201, body = OwnDriver, description = "Created; Location names it"),
         (status = 403, description = "planLimitReached"),
         (status = 409, description = "licenseTaken, cardTaken")))]
@@ -74,8 +74,8 @@ pub async fn create_driver(
     query: Query,
     body: Params<CreateDriver>,
 ) -> Answer {
-    query.finish()?;
-    let own = ops::create_driver(&context, &Scoped::named_by(caller, &body)?, body).await?;
+    let by = query.scoped_or_by(caller, &body)?;
+    let own = ops::create_driver(&context, &by, body).await?;
     Ok(answer::created(format!("/v1/drivers/{}", own.driver.id), &own.driver, &own))
 }
 
@@ -167,7 +167,7 @@ pub async fn delete_driver(
 /// Lock a driver: one organization at a time holds them, and only it assigns them and changes who they are. One that had
 /// no profile of the driver begins with an empty one.
 #[utoipa::path(post, path = "/v1/drivers/{id}/lock", tag = "drivers", request_body = Option<LockIn>,
-    params(("id" = DriverId, Path)),
+    params(("id" = DriverId, Path), InOrganization),
     responses((status = 200, body = OwnDriver, description = "The driver, held; held already is as good"),
         (status = 409, description = "driverLocked, driverAssignedElsewhere"),
         (status = 403, description = "planLimitReached")))]
@@ -178,14 +178,14 @@ pub async fn lock_driver(
     query: Query,
     OptionalBody(body): OptionalBody,
 ) -> Answer {
-    query.finish()?;
     let body = Params::<LockIn>::from(body);
-    Ok(shown(&driver_lock::lock_driver(&context, &Scoped::named_by(caller, &body)?, id, body).await?))
+    let by = query.scoped_or_by(caller, &body)?;
+    Ok(shown(&driver_lock::lock_driver(&context, &by, id, body).await?))
 }
 
 /// Unlock a driver: any organization may lock them. What they drive for this one ends now; its profile stays.
 #[utoipa::path(post, path = "/v1/drivers/{id}/unlock", tag = "drivers", request_body = Option<UnlockIn>,
-    params(("id" = DriverId, Path)),
+    params(("id" = DriverId, Path), InOrganization),
     responses((status = 200, body = OwnDriver, description = "The driver, free; free already is as good"),
         (status = 409, description = "driverLocked")))]
 pub async fn unlock_driver(
@@ -195,7 +195,7 @@ pub async fn unlock_driver(
     query: Query,
     OptionalBody(body): OptionalBody,
 ) -> Answer {
-    query.finish()?;
     let body = Params::<UnlockIn>::from(body);
-    Ok(shown(&driver_lock::unlock_driver(&context, &Scoped::named_by(caller, &body)?, id, body).await?))
+    let by = query.scoped_or_by(caller, &body)?;
+    Ok(shown(&driver_lock::unlock_driver(&context, &by, id, body).await?))
 }

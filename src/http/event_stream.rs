@@ -59,7 +59,7 @@ pub async fn stream_events(context: Shared, request: HttpRequest, mut query: Que
     let caller = signed_in(&context, &request, ticket.as_deref(), last_id).await?;
     caller.may(Action::WatchLive)?;
     query.finish()?;
-    if let Some((code, detail)) = feed::refusal(&feed_of(&context, &request), &caller, &asked) {
+    if let Some((code, detail)) = feed::refusal(&feed_of(&context, &request), &caller, &asked).await {
         let code = match code {
             "forbidden" => Code::Forbidden,
             "notFound" => Code::NotFound,

@@ -121,7 +121,7 @@ fn text(
     params(("vehicleId" = VehicleId, Query),
         ("from" = Timestamp, Query, description = "recordedAt from here, inclusive"),
         ("to" = Timestamp, Query, description = "recordedAt up to here, exclusive; at most 366 days later"),
-        ("points" = Option<i64>, Query, description = "At most so many, 4 to 5,000, besides a null for each gap; default 500. \
+        ("points" = Option<i64>, Query, description = "About so many at most, 4 to 5,000, besides a null for each gap and both ends of each refuel and drain; default 500. \
             The lowest and the highest of each part of the period stay"),
         ("format" = Option<ChartFormat>, Query, description = "Default: chartjs"),
         InOrganization),

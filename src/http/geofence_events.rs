@@ -38,7 +38,13 @@ fn filter(query: &mut Query, order: EventOrder) -> EventFilter {
         inferred: query.one("inferred", flag),
         from: query.one("from", instant),
         to: query.one("to", instant),
-        min_duration_seconds: query.one("minDurationSeconds", number),
+        min_duration_seconds: query.one("minDurationSeconds", |text| match order {
+            EventOrder::Sequence => Err(
+                "left out with sort=sequence: how long a stay was is known after its entry had its number"
+                    .to_owned(),
+            ),
+            _ => number(text),
+        }),
         ..common
     }
 }
@@ -57,7 +63,7 @@ fn order(query: &mut Query) -> EventOrder {
         ("cause" = Option<Vec<Cause>>, Query), ("origin" = Option<Vec<Origin>>, Query),
         ("inferred" = Option<bool>, Query),
         ("status" = Option<Vec<EventStatus>>, Query, description = "Default: active; in the feed: every one"),
-        ("minDurationSeconds" = Option<f64>, Query, description = "Records of visits that ended and were at least so long: their entries, dwells and exits"),
+        ("minDurationSeconds" = Option<f64>, Query, description = "Records of visits that ended and were at least so long: their entries, dwells and exits; not with sort=sequence"),
         ("sort" = Option<String>, Query, description = "-occurredAt (default), occurredAt or sequence"),
         InOrganization,
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),

@@ -63,8 +63,7 @@ fn wants_geojson(request: &HttpRequest) -> bool {
 /// A geofence from a body, in either of its two forms.
 struct SentGeofence {
     members: Value,
-    /// For a Feature, whether it has a geometry.
-    feature: Option<bool>,
+    is_feature: bool,
     _turn: Option<Turn>,
 }
 
@@ -72,20 +71,19 @@ impl SentGeofence {
     fn of(body: GeofenceBody) -> Result<Self, Problem> {
         let GeofenceBody { json, is_geojson, turn } = body;
         if !is_geojson {
-            return Ok(Self { members: json, feature: None, _turn: turn });
+            return Ok(Self { members: json, is_feature: false, _turn: turn });
         }
         let members = from_feature(json).map_err(OpError::from)?;
-        let feature = Some(members.get("shape").is_some());
-        Ok(Self { members, feature, _turn: turn })
+        Ok(Self { members, is_feature: true, _turn: turn })
     }
 }
 
 /// Translates the pointers of problems into the form the client sent.
-fn in_clients_terms(error: OpError, feature: Option<bool>) -> Problem {
-    match (error, feature) {
-        (OpError::Invalid(mut errors), Some(has_geometry)) => {
+fn in_clients_terms(error: OpError, is_feature: bool) -> Problem {
+    match (error, is_feature) {
+        (OpError::Invalid(mut errors), true) => {
             for error in &mut errors {
-                error.pointer = pointer_in_feature(&error.pointer, has_geometry);
+                error.pointer = pointer_in_feature(&error.pointer);
             }
             OpError::Invalid(errors).into()
         }
@@ -177,9 +175,12 @@ pub async fn create_geofence(
     body: GeofenceBody,
 ) -> Answer {
     let by = query.scoped(caller)?;
-    let SentGeofence { members, feature, _turn } = SentGeofence::of(body)?;
+    let SentGeofence { mut members, is_feature, _turn } = SentGeofence::of(body)?;
+    if let (true, Some(members)) = (is_feature, members.as_object_mut()) {
+        members.remove("id"); // of whatever made it
+    }
     let made = ops::create_geofence(&context, &by, members.into()).await;
-    let out = with_count(&context, made.map_err(|error| in_clients_terms(error, feature))?).await?;
+    let out = with_count(&context, made.map_err(|error| in_clients_terms(error, is_feature))?).await?;
     let mut answer = HttpResponse::Created();
     answer.insert_header((header::LOCATION, format!("/v1/geofences/{}", out.geofence.id)));
     Ok(single(answer, &request, &out))
@@ -240,9 +241,9 @@ pub async fn update_geofence(
     body: GeofenceBody,
 ) -> Answer {
     let by = query.scoped(caller)?;
-    let SentGeofence { members, feature, _turn } = SentGeofence::of(body)?;
+    let SentGeofence { members, is_feature, _turn } = SentGeofence::of(body)?;
     let changed = ops::update_geofence(&context, &by, id, &if_match, members.into()).await;
-    let out = with_count(&context, changed.map_err(|error| in_clients_terms(error, feature))?).await?;
+    let out = with_count(&context, changed.map_err(|error| in_clients_terms(error, is_feature))?).await?;
     Ok(single(HttpResponse::Ok(), &request, &out))
 }
 

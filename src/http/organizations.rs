@@ -144,7 +144,7 @@ pub async fn list_activation_requests(
     params(("token" = String, Path, description = "The link's token")),
     responses((status = 200, body = OrganizationVerified, description = "Verified"),
         (status = 404, description = "notFound"),
-        (status = 410, description = "linkExpired, linkUsed")))]
+        (status = 410, description = "linkExpired")))]
 pub async fn verify_organization_email(context: Shared, PathToken(token): PathToken, query: Query) -> Answer {
     query.finish()?;
     let verified = activation::verify_email(&context, &token, true).await?;

@@ -10,13 +10,15 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::code::Code;
 use super::json::has_controls;
-use super::problem::{MOST_ERRORS, Problem};
+use super::problem::Problem;
 use crate::auth::Caller;
-use crate::domain::field::FieldError;
+use crate::domain::body::{Body, Params};
+use crate::domain::field::{FieldError, MOST_ERRORS};
 use crate::domain::nearest::nearest;
 use crate::domain::paging::{
     DEFAULT_LIMIT, DEFAULT_LONG_LIMIT, MAX_LIMIT, MAX_LONG_LIMIT, PageRequest, SliceRequest, Sort, SortKey,
 };
+use crate::ops::error::OpError;
 use crate::ops::scoped::Scoped;
 
 /// The query of a request, while it is read. End with [`Query::finish`].
@@ -200,6 +202,13 @@ impl Query {
         let organization = self.organization();
         self.finish()?;
         Ok(Scoped { caller, organization })
+    }
+
+    /// As [`Query::scoped`], where the body may name the organization as well, and comes first.
+    pub fn scoped_or_by<B: Body>(self, caller: Caller, body: &Params<B>) -> Result<Scoped, Problem> {
+        let by = self.scoped(caller)?;
+        let organization = body.organization().map_err(OpError::Invalid)?.or(by.organization);
+        Ok(Scoped { organization, ..by })
     }
 
     /// What a list of pages is asked for: as [`Query::scoped`], with its order, of the keys it allows, and the page.

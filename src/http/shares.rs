@@ -39,6 +39,7 @@ pub async fn list_shares(
 /// their names, places, whether they move and when they were last heard of, until its time is over (at most 90 days) or
 /// until each has entered the geofence, if there is one. An organization has 200 at most whose time is not over.
 #[utoipa::path(post, path = "/v1/shares", tag = "shares", request_body = CreateShare,
+    params(InOrganization),
     responses((status = 201, body = ShareWithToken, description = "Created; Location names it"),
         (status = 409, description = "shareLimitReached")))]
 pub async fn create_share(
@@ -47,8 +48,7 @@ pub async fn create_share(
     query: Query,
     body: Params<CreateShare>,
 ) -> Answer {
-    query.finish()?;
-    let by = Scoped::named_by(caller, &body)?;
+    let by = query.scoped_or_by(caller, &body)?;
     let out = ops::create_share(&context, &by, body).await?;
     Ok(answer::created(format!("/v1/shares/{}", out.share.id), &out.share.tagged(), &out))
 }

@@ -10,7 +10,7 @@ use super::answer::{self, Answer, PageOf};
 use super::body::JsonBody;
 use super::credentials::{EmailIn, LoginIn, address, credentials};
 use super::query::{Query, word};
-use super::request::{Matching, MaybeCaller, PathId, PathToken, Shared, SignedCaller};
+use super::request::{InOrganization, Matching, MaybeCaller, PathId, PathToken, Shared, SignedCaller};
 use crate::auth::SignedIn;
 use crate::auth::link::Redeemed;
 use crate::domain::body::Params;
@@ -42,6 +42,7 @@ impl From<Redeemed> for Verified {
 /// make one of an organization, with its scopes. Either way its address has to be verified. A sign-up with an address
 /// that has a system user is answered alike; nothing is made, and a letter tells the owner of the address.
 #[utoipa::path(post, path = "/v1/system-users", tag = "system users", request_body = CreateSystemUser,
+    params(InOrganization),
     responses((status = 201, body = SystemUser, description = "Created; Location names it. A letter is on its way"),
         (status = 403, description = "signUpClosed"),
         (status = 409, description = "emailTaken")))]
@@ -51,8 +52,11 @@ pub async fn create_system_user(
     query: Query,
     body: Params<CreateSystemUser>,
 ) -> Answer {
-    query.finish()?;
-    let made = ops::create_system_user(&context, caller.as_ref(), body).await?;
+    let by = match caller {
+        Some(caller) => Some(query.scoped_or_by(caller, &body)?),
+        None => query.finish().map(|()| None)?,
+    };
+    let made = ops::create_system_user(&context, by.as_ref(), body).await?;
     Ok(answer::created(format!("/v1/system-users/{}", made.id), &made.tagged(), &made))
 }
 
@@ -61,7 +65,7 @@ pub async fn create_system_user(
     params(("token" = String, Path, description = "The link's token")),
     responses((status = 200, body = Verified, description = "Verified, now or before"),
         (status = 404, description = "notFound"),
-        (status = 410, description = "linkExpired, linkUsed")))]
+        (status = 410, description = "linkExpired")))]
 pub async fn verify_system_user(context: Shared, PathToken(token): PathToken, query: Query) -> Answer {
     query.finish()?;
     let verified =

@@ -46,6 +46,7 @@ pub async fn list_trackers(
 
 /// Create a tracker. Its token is shown once.
 #[utoipa::path(post, path = "/v1/trackers", tag = "trackers", request_body = CreateTracker,
+    params(InOrganization),
     responses((status = 201, body = TrackerWithToken, description = "Created; Location names it"),
         (status = 409, description = "uniqueIdTaken")))]
 pub async fn create_tracker(
@@ -54,8 +55,7 @@ pub async fn create_tracker(
     query: Query,
     body: Params<CreateTracker>,
 ) -> Answer {
-    query.finish()?;
-    let by = Scoped::named_by(caller, &body)?;
+    let by = query.scoped_or_by(caller, &body)?;
     let out = ops::create_tracker(&context, &by, body).await?;
     Ok(answer::created(format!("/v1/trackers/{}", out.tracker.id), &out.tracker, &out))
 }

@@ -6,7 +6,7 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::answer::{self, Answer, PageOf};
 use super::query::{Query, word};
-use super::request::{Matching, PathId, Shared, SignedCaller};
+use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
 use crate::domain::account::{AccountStatus, Role};
 use crate::domain::body::Params;
 use crate::domain::paging::SortKey;
@@ -49,6 +49,7 @@ pub async fn list_users(
 /// An orgAdmin makes users of the own organization. An operator names an organization, or makes an operator,
 /// which only a superAdmin may.
 #[utoipa::path(post, path = "/v1/users", tag = "users", request_body = CreateUser,
+    params(InOrganization),
     responses((status = 201, body = User, description = "Created, invited; Location names them"),
         (status = 403, description = "planLimitReached"),
         (status = 409, description = "emailTaken")))]
@@ -58,8 +59,7 @@ pub async fn create_user(
     query: Query,
     body: Params<CreateUser>,
 ) -> Answer {
-    query.finish()?;
-    let by = Scoped::named_by(caller, &body)?;
+    let by = query.scoped_or_by(caller, &body)?;
     let made = ops::create_user(&context, &by, body).await?;
     Ok(answer::created(format!("/v1/users/{}", made.id), &made.etag_basis(), &made))
 }

@@ -18,7 +18,6 @@ use crate::domain::paging::{MAX_LIMIT, MAX_VEHICLES_LIMIT, Page, SortKey};
 use crate::domain::vehicle::{CreateVehicle, Vehicle, VehicleCategory, VehicleIn, VehicleStatus};
 use crate::ops::live_filter::LiveFilter;
 use crate::ops::live_view::LiveVehicle;
-use crate::ops::scoped::Scoped;
 use crate::ops::vehicles::{self as ops, NewTracker};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
@@ -42,8 +41,8 @@ pub struct VehicleOut {
 /// What vehicles are shown with.
 #[derive(Clone, Copy)]
 pub(super) enum Shown {
-    /// Their drivers.
-    Plain,
+    /// Their drivers of now, or of an instant.
+    Plain(Option<Timestamp>),
     /// Their drivers, and where they are now.
     Live,
     /// Who drove them and where they were then.
@@ -59,10 +58,14 @@ pub(super) async fn shown(
     with: Shown,
 ) -> Result<Vec<VehicleOut>, Problem> {
     let ids: Vec<VehicleId> = vehicles.iter().map(|vehicle| vehicle.id).collect();
-    let at = if let Shown::AsOf(at) = with { Some(at) } else { None };
+    let at = match with {
+        Shown::Plain(at) => at,
+        Shown::Live => None,
+        Shown::AsOf(at) => Some(at),
+    };
     let mut drivers = ops::drivers_of(context, caller, scope, &ids, at).await?;
     let live = match with {
-        Shown::Plain => Vec::new(),
+        Shown::Plain(_) => Vec::new(),
         Shown::Live => ops::live_vehicles(context, caller, ids).await?,
         Shown::AsOf(at) => ops::past_vehicles(context, caller, scope, &ids, at).await?,
     };
@@ -93,7 +96,11 @@ async fn answered(
 fn included(query: &mut Query, is_usual: bool, with: Shown) -> Shown {
     let included = query.many("include", word(&[("live", true), ("none", false)]));
     let is_wanted = if included.is_empty() { is_usual } else { included.contains(&true) };
-    if is_wanted { with } else { Shown::Plain }
+    match with {
+        _ if is_wanted => with,
+        Shown::AsOf(at) => Shown::Plain(Some(at)),
+        _ => Shown::Plain(None),
+    }
 }
 
 /// List vehicles.
@@ -189,7 +196,7 @@ async fn listed(
     query: Query,
     (filter, live, with): (ops::Filter, LiveFilter, Shown),
 ) -> Answer {
-    let most = if matches!(with, Shown::Plain) { MAX_VEHICLES_LIMIT } else { MAX_LIMIT };
+    let most = if matches!(with, Shown::Plain(_)) { MAX_VEHICLES_LIMIT } else { MAX_LIMIT };
     let (by, sort, page) = query.listed_up_to(most, caller, ops::SORT_KEYS, NEWEST_FIRST)?;
     let (scope, found) = ops::list_vehicles(&context, &by, &filter, &live, &sort, page).await?;
     let items = shown(&context, &by.caller, &scope, found.items, with).await?;
@@ -198,6 +205,7 @@ async fn listed(
 
 /// Create a vehicle, with a new tracker if `tracker.uniqueId` is there; its token is shown once.
 #[utoipa::path(post, path = "/v1/vehicles", tag = "vehicles", request_body = CreateVehicle,
+    params(InOrganization),
     responses((status = 201, body = VehicleOut, description = "Created; Location names it"),
         (status = 403, description = "planLimitReached"),
         (status = 409, description = "plateTaken, vinTaken, uniqueIdTaken")))]
@@ -207,8 +215,7 @@ pub async fn create_vehicle(
     query: Query,
     body: Params<CreateVehicle>,
 ) -> Answer {
-    query.finish()?;
-    let by = Scoped::named_by(caller, &body)?;
+    let by = query.scoped_or_by(caller, &body)?;
     let ops::Created { vehicle, tracker } = ops::create_vehicle(&context, &by, body).await?;
     let location = format!("/v1/vehicles/{}", vehicle.id);
     let out = VehicleOut { vehicle, live: None, driver: None, tracker };
@@ -252,7 +259,7 @@ pub async fn update_vehicle(
 ) -> Answer {
     let by = query.scoped(caller)?;
     let (scope, vehicle) = ops::update_vehicle(&context, &by, id, &if_match, body).await?;
-    answered(&context, &by.caller, &scope, vehicle, Shown::Plain).await
+    answered(&context, &by.caller, &scope, vehicle, Shown::Plain(None)).await
 }
 
 /// Delete a vehicle. Its stays end now; its history is kept, or goes with `purge=true`.

@@ -39,6 +39,7 @@ pub async fn list_webhooks(
 /// Signed by Standard Webhooks 1.0.0. It is sent what its writer may read: a person, what an orgAdmin may; a system user,
 /// what its scopes say as long as it has them. Whoever changes a webhook is its writer from then on.
 #[utoipa::path(post, path = "/v1/webhooks", tag = "webhooks", request_body = CreateWebhook,
+    params(InOrganization),
     responses((status = 201, body = WebhookWithSecret, description = "Created; Location names it"),
         (status = 409, description = "webhookLimitReached")))]
 pub async fn create_webhook(
@@ -47,8 +48,7 @@ pub async fn create_webhook(
     query: Query,
     body: Params<CreateWebhook>,
 ) -> Answer {
-    query.finish()?;
-    let by = Scoped::named_by(caller, &body)?;
+    let by = query.scoped_or_by(caller, &body)?;
     let out = ops::create_webhook(&context, &by, body).await?;
     Ok(answer::created(format!("/v1/webhooks/{}", out.webhook.id), &out.webhook.tagged(), &out))
 }

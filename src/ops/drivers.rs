@@ -204,6 +204,7 @@ pub async fn delete_driver(
         end_profile(&mut change, &scope, &current, by.caller.id).await?;
         Some(json!(current))
     } else {
+        if_match.check_gone()?;
         None
     };
     if !purges {

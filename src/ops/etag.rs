@@ -61,6 +61,11 @@ fn opaque(tag: &str) -> &str {
 }
 
 impl IfMatch {
+    /// Refuses whatever the client expects, of a resource that is deleted.
+    pub fn check_gone(&self) -> Result<(), OpError> {
+        if *self == Self::Unsaid { Ok(()) } else { Err(OpError::Precondition) }
+    }
+
     /// Refuses a resource that differs from what the client expects.
     pub fn check(&self, resource: &impl Serialize) -> Result<(), OpError> {
         match self {

@@ -268,7 +268,11 @@ pub async fn delete_organization(
     let mut change = Change::within(context, Some(caller), Some(scope)).await?;
     organization::hold(change.on(), &scope).await?;
     let Some(current) = organization::find(change.on(), &scope).await? else {
-        return if purges { purge_all(change, &scope, None).await } else { Err(OpError::NotFound) };
+        if !purges {
+            return Err(OpError::NotFound);
+        }
+        if_match.check_gone()?;
+        return purge_all(change, &scope, None).await;
     };
     if_match.check(&current)?;
     organization_lifecycle::advance(&mut change, &scope, &current, OrganizationStep::Delete).await?;

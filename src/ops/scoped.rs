@@ -2,10 +2,8 @@
 
 use waypost_actors::model::OrganizationId;
 
-use super::error::OpError;
 use crate::auth::{Action, AuthError, Caller, OrgScope};
 use crate::context::Context;
-use crate::domain::body::{Body, Params};
 
 /// A caller and the organization it names: operators name the one to act in, others at most their own.
 #[derive(Clone, Debug)]
@@ -17,11 +15,6 @@ pub struct Scoped {
 }
 
 impl Scoped {
-    /// The caller of a request whose body names the organization.
-    pub fn named_by<B: Body>(caller: Caller, body: &Params<B>) -> Result<Self, OpError> {
-        Ok(Self { caller, organization: body.organization()? })
-    }
-
     /// The scope in which the caller may do something.
     pub async fn scope(&self, context: &Context, action: Action) -> Result<OrgScope, AuthError> {
         self.caller.scope(&context.db, action, self.organization).await

@@ -8,7 +8,7 @@ use super::error::{OpError, Taken};
 use super::etag::IfMatch;
 use super::scoped::Scoped;
 use super::{api_keys, letters, request_context, stale_sign_up};
-use crate::auth::{Action, Caller};
+use crate::auth::Action;
 use crate::clock;
 use crate::config::SignUp;
 use crate::context::Context;
@@ -31,15 +31,12 @@ use crate::store::{sign_in_attempt, system_user};
 /// scopes nor an organization.
 pub async fn create_system_user(
     context: &Context,
-    caller: Option<&Caller>,
+    by: Option<&Scoped>,
     body: Params<CreateSystemUser>,
 ) -> Result<SystemUser, OpError> {
-    let organization_id = match caller {
-        Some(caller) => {
-            caller.may(Action::WriteSystemUsers)?;
-            let scope = caller.scope(&context.db, Action::WriteSystemUsers, body.organization()?).await?;
-            Some(scope.organization_id())
-        }
+    let caller = by.map(|by| &by.caller);
+    let organization_id = match by {
+        Some(by) => Some(by.scope(context, Action::WriteSystemUsers).await?.organization_id()),
         None if context.settings.sign_up == SignUp::Closed => return Err(OpError::SignUpClosed),
         None => None,
     };

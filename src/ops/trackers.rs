@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::domain::audit::AuditAction;
 use crate::domain::body::Params;
 use crate::domain::field::FieldError;
+use crate::domain::members::Patch;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::tracker::{CreateTracker, Tracker, TrackerIn, TrackerStatus, UpdateTracker};
 use crate::sessions::End;
@@ -47,7 +48,7 @@ pub async fn create_tracker(
     refuse_foreign_vehicles(change.tx(), &scope, &attributes).await?;
     let issued = issue(&mut change, &scope, attributes).await?;
     let recorded = change.created(&issued.tracker).await?;
-    affect_vehicles(&mut change, &[issued.tracker.vehicle_id]);
+    affect_vehicles(&mut change, &scope, &[issued.tracker.vehicle_id]).await?;
     change.tell_sessions(move |sessions| sessions.trackers_changed(scope.organization_id()));
     change.commit_created(recorded, issued).await
 }
@@ -112,8 +113,11 @@ pub async fn update_tracker(
     tracker::hold(change.on(), &scope, id).await?;
     let now = change.now();
     let current = tracker::find(change.tx(), &scope, id).await?.ok_or(OpError::NotFound)?;
+    let has_history = body.sent("installations").is_some();
     let UpdateTracker { tracker, vehicle_id } = body.changed(&current, &current.attributes)?;
-    let attributes = tracker.moved(vehicle_id, now);
+    // Who puts the history right and sends back the rest as it was read does not mean to move the tracker.
+    let is_moved = !has_history || vehicle_id != Patch::Set(current.vehicle_id);
+    let attributes = if is_moved { tracker.moved(vehicle_id, now) } else { tracker };
     if attributes == current.attributes {
         return Ok(current);
     }
@@ -123,7 +127,7 @@ pub async fn update_tracker(
         Tracker { vehicle_id: attributes.vehicle_id(), attributes, updated_at: now, ..current.clone() };
     conflict(tracker::update(change.tx(), &scope, &tracker).await, Taken::UniqueId)?;
     let recorded = change.updated(&current, &tracker).await?;
-    affect_vehicles(&mut change, &[current.vehicle_id, tracker.vehicle_id]);
+    affect_vehicles(&mut change, &scope, &[current.vehicle_id, tracker.vehicle_id]).await?;
     let vehicle = match tracker.vehicle_id {
         Some(id) => vehicle::find(change.on(), &scope, id).await?,
         None => None,
@@ -175,16 +179,23 @@ pub async fn delete_tracker(
     let now = change.now().into();
     tracker::delete(change.tx(), &scope, id, now).await?;
     let recorded = change.deleted(&current).await?;
-    affect_vehicles(&mut change, &[current.vehicle_id]);
+    affect_vehicles(&mut change, &scope, &[current.vehicle_id]).await?;
     change.tell_sessions(move |sessions| sessions.end(id, scope.organization_id(), End::Credential));
     change.commit(recorded, ()).await
 }
 
-/// Logs that vehicles tell of another tracker.
-fn affect_vehicles(change: &mut Change<'_>, vehicles: &[Option<VehicleId>]) {
+/// Notes and logs that vehicles tell of another tracker.
+async fn affect_vehicles(
+    change: &mut Change<'_>,
+    scope: &OrgScope,
+    vehicles: &[Option<VehicleId>],
+) -> Result<(), OpError> {
+    let now = change.now().into();
     for vehicle in vehicles.iter().flatten() {
+        vehicle::touch(change.on(), scope, *vehicle, now).await?;
         change.affects(ChangedResource::Vehicle, vehicle.0);
     }
+    Ok(())
 }
 
 /// Refuses installations in vehicles of other organizations. Past installations in vehicles deleted since then may be

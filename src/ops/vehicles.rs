@@ -222,8 +222,13 @@ pub async fn update_vehicle(
     if let Some(fuel) = present["fuel"].as_object_mut() {
         fuel.remove("effectiveFrom"); // its absence has a meaning
     }
+    let is_whole = body.sent("updatedAt").is_some();
     let mut attributes = body.reworded(lift_tank).changed(&current, &present)?;
     let now = change.now();
+    // A document that is sent back whole says since when the tank before held, and not since when this one does.
+    if is_whole && attributes.fuel.effective_from == current.attributes.fuel.effective_from {
+        attributes.fuel.effective_from = None;
+    }
     let (fuel, is_calibrated) = attributes.fuel.dated(&current.attributes.fuel, Some(now));
     attributes.fuel = fuel;
     refuse_tracker_id(current.attributes.tracking.tracker_id, &attributes)?;
@@ -279,7 +284,11 @@ pub async fn delete_vehicle(
     let (mut change, scope) = Change::begin(context, by, Action::WriteVehicles).await?;
     vehicle::hold(change.on(), &scope, id).await?;
     let Some(current) = vehicle::find(change.on(), &scope, id).await? else {
-        return if purges { purge_deleted(change, &scope, id).await } else { Err(OpError::NotFound) };
+        if !purges {
+            return Err(OpError::NotFound);
+        }
+        if_match.check_gone()?;
+        return purge_deleted(change, &scope, id).await;
     };
     if_match.check(&current)?;
     let now = change.now();

@@ -345,23 +345,12 @@ pub async fn set_token(
 
 /// Deletes a tracker, softly, with its token and its open installation; `false` if it does not exist.
 pub async fn delete(tx: &mut Tx, scope: &OrgScope, id: TrackerId, now: Time) -> Result<bool> {
-    let deleted = tx
-        .on()
-        .sql(
-            "update tracker set deleted_at = $3, updated_at = $3, token_hash = null \
-             where organization_id = $1 and id = $2 and deleted_at is null",
-        )
-        .bind(Uuid::from(scope.organization_id()))
-        .bind(Uuid::from(id))
-        .bind(now)
-        .run()
-        .await?;
-    tx.on()
-        .sql("update installation set installed_to = $2 where tracker_id = $1 and installed_to is null")
-        .bind(Uuid::from(id))
-        .bind(now)
-        .run()
-        .await?;
+    let delete = "update tracker set deleted_at = $3, updated_at = $3, token_hash = null \
+        where organization_id = $1 and id = $2 and deleted_at is null";
+    let organization = Uuid::from(scope.organization_id());
+    let deleted = tx.on().sql(delete).bind(organization).bind(id.0).bind(now).run().await?;
+    let leave = "update installation set installed_to = $2 where tracker_id = $1 and installed_to is null";
+    tx.on().sql(leave).bind(id.0).bind(now).run().await?;
     Ok(deleted > 0)
 }
 
@@ -391,6 +380,14 @@ pub async fn leave_vehicle(
         and (installed_to is null or installed_to > $2) returning tracker_id";
     let planned: Vec<(Uuid,)> = tx.on().sql(planned).bind(vehicle.0).bind(now).all().await?;
     let left: Vec<(Uuid,)> = tx.on().sql(leave).bind(vehicle.0).bind(now).all().await?;
+    for (tracker,) in planned.iter().chain(&left) {
+        tx.on()
+            .sql("update tracker set updated_at = $2 where id = $1")
+            .bind(*tracker)
+            .bind(now)
+            .run()
+            .await?;
+    }
     let trackers = |rows: Vec<(Uuid,)>| rows.into_iter().map(|(id,)| TrackerId(id)).collect();
     Ok((trackers(left), trackers(planned)))
 }

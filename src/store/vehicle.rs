@@ -148,6 +148,14 @@ pub async fn hold(on: On<'_>, scope: &OrgScope, id: VehicleId) -> Result<()> {
     hold_own(on, "vehicle", scope, id).await
 }
 
+/// Notes that something a vehicle is shown with changed.
+pub async fn touch(on: On<'_>, scope: &OrgScope, id: VehicleId, now: Time) -> Result<()> {
+    let update =
+        "update vehicle set updated_at = $3 where organization_id = $1 and id = $2 and deleted_at is null";
+    on.sql(update).bind(Uuid::from(scope.organization_id())).bind(id.0).bind(now).run().await?;
+    Ok(())
+}
+
 const LIST: List = List { select: SELECT, count: "select count(*) from vehicle ", columns: SORT_KEYS };
 
 /// A page of vehicles.

@@ -6,20 +6,22 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use actix_service::{Service, fn_service};
 use actix_tls::connect::tcp::TcpConnector;
 use actix_tls::connect::{ConnectError, ConnectInfo};
 use awc::http::Uri;
-use awc::http::header;
+use awc::http::header::{self, HttpDate};
 use awc::{ClientResponse, Connector};
 use futures_util::future::LocalBoxFuture;
 use futures_util::{FutureExt, Stream, StreamExt};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::time::{Instant, timeout, timeout_at};
+use waypost_actors::model::Timestamp;
 
 use super::guard::Guard;
+use waypost_actors::clock;
 
 /// A receiver has this long to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
@@ -139,7 +141,7 @@ impl Client {
     {
         let status = answer.status();
         let retry_after = answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
-        let retry_after = retry_after.and_then(|text| text.trim().parse::<u32>().ok()).map(f64::from);
+        let retry_after = retry_after.and_then(|text| seconds_to_wait(text.trim(), clock::now()));
         let took = began.elapsed();
         let (mut body, until) = (Vec::new(), Instant::now() + BODY_WITHIN);
         while body.len() < BODY_BYTES
@@ -214,6 +216,15 @@ fn told(error: &dyn Error) -> String {
 /// Text that every store can hold, of bounded length.
 fn plain(text: &str) -> String {
     text.chars().take(BODY_BYTES).map(|c| if c == '\0' { '\u{fffd}' } else { c }).collect()
+}
+
+/// `Retry-After` in seconds, which may be said as an instant (RFC 9110).
+fn seconds_to_wait(text: &str, now: Timestamp) -> Option<f64> {
+    if let Ok(seconds) = text.parse::<u32>() {
+        return Some(f64::from(seconds));
+    }
+    let at = SystemTime::from(text.parse::<HttpDate>().ok()?).duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    Some((at.as_secs_f64() - now.as_micros() as f64 / 1e6).max(0.0))
 }
 
 #[cfg(test)]
@@ -327,6 +338,19 @@ mod tests {
         let http = Client { answer_within: Duration::from_secs(1), ..client(system_resolver()) };
         let sent = http.post(&format!("http://{at}"), HEADERS, "{}".into()).await;
         assert_eq!((sent.status, sent.detail.as_deref()), (None, Some("no answer within 1 seconds")));
+    }
+
+    #[test]
+    fn a_wait_is_said_in_seconds_or_until_when() {
+        let now = Timestamp::from_micros(784_111_777_000_000);
+        for (text, expected) in [
+            ("120", Some(120.0)),
+            ("Sun, 06 Nov 1994 08:51:37 GMT", Some(120.0)),
+            ("Sun, 06 Nov 1994 08:00:00 GMT", Some(0.0)),
+            ("soon", None),
+        ] {
+            assert_eq!(seconds_to_wait(text, now), expected, "{text}");
+        }
     }
 
     #[actix_rt::test]

@@ -90,6 +90,20 @@ impl Stream {
 }
 
 #[test]
+fn an_operator_who_names_no_organization_that_is_there_is_told() {
+    on_each_engine(async |app| {
+        let org = app.org("streamed").await;
+        let bearer = format!("Bearer {}", app.root);
+        let headers = [("authorization", bearer.as_str())];
+        let of = |id: &str| format!("topics=events&organizationId={id}");
+        let unknown = of("0190b3c2-7a51-7c3e-9d0a-5b7f6c1e2d43");
+        assert_eq!(Stream::open(&app, &unknown, &headers).await.0, 404);
+        assert_eq!(Stream::open(&app, &of(&org.id), &headers).await.0, 200);
+        app
+    });
+}
+
+#[test]
 fn who_comes_back_with_the_last_id_hears_what_was_missed_once() {
     on_each_engine(async |app| {
         let org = app.org("streamed").await;

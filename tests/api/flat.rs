@@ -141,7 +141,6 @@ fn forms(history: &History) -> Vec<String> {
         "&status=retracted".to_owned(),
         "&minDurationSeconds=7200".to_owned(),
         format!("&minDurationSeconds=7200&geofenceId={fence}&sort=occurredAt"),
-        "&minDurationSeconds=538&sort=sequence".to_owned(),
         "&minDurationSeconds=60".to_owned(),
         format!("&from={middle}&to={next}"),
     ] {

@@ -62,6 +62,7 @@ mod purges;
 #[expect(dead_code, reason = "tests of the live server use the rest")]
 #[path = "../live/receiver.rs"]
 mod receiver;
+mod sent_back;
 mod session_ends;
 mod shares;
 mod sign_ins;

@@ -200,6 +200,16 @@ fn the_fleet_is_shown_as_it_was_at_an_instant() {
         }
         let plain = app.get("/v1/vehicles?asOf=2026-05-01T11:50:00Z&include=none", &org.viewer).await.ok(200);
         assert_eq!(plain["data"][0].get("live"), None);
+        let driver = crate::drivers::made(&app, &org.org_admin, crate::drivers::driver("Ruiz", None)).await;
+        let wish = json!({ "vehicleId": bus, "startedAt": "2026-05-01T11:55:00Z" });
+        app.post(&format!("{driver}/assign-vehicle"), &org.dispatcher, wish).await.ok(200);
+        for (time, is_driven) in [("11:50:00", false), ("11:56:00", true)] {
+            let path = format!("/v1/vehicles?asOf=2026-05-01T{time}Z");
+            for path in [format!("{path}&include=none"), path] {
+                let shown = app.get(&path, &org.viewer).await.ok(200);
+                assert_eq!(shown["data"][0].get("driver").is_some(), is_driven, "{path}");
+            }
+        }
         let (_, program) = app.system_user(&org.org_admin, &["vehicles:read"]).await;
         let path = "/v1/vehicles?asOf=2026-05-01T11:50:00Z";
         app.get(path, &program).await.problem(403, "forbidden");

@@ -13,6 +13,8 @@ use crate::domain::organization::CreateOrganization;
 use crate::domain::tracker::CreateTracker;
 use crate::domain::vehicle::CreateVehicle;
 
+/// The body of a verdict on a refuel or drain.
+const VERDICT_BODY: &str = "JudgeFuelEventBody";
 /// The methods that take bodies.
 const METHODS: [(&str, bool); 2] = [("post", true), ("put", false)];
 
@@ -35,8 +37,11 @@ pub(super) fn say_what_may_be_left_out(document: &mut Value) {
                 body = closed(&body, &schemas);
             }
             if !keeps_required {
+                // A verdict is answered with the event that it is about.
+                let of_verdict = (name == VERDICT_BODY).then(|| refer("FuelVerdict"));
                 let answered = operation.pointer("/responses/200/content/application~1json/schema");
-                add_read_only(&mut body, answered.unwrap_or(&Value::Null), &schemas);
+                let answered = of_verdict.as_ref().or(answered).unwrap_or(&Value::Null);
+                add_read_only(&mut body, answered, &schemas);
             }
             name_parts(&mut body, &name, &schemas, &mut own);
             add_defaults(&mut body, defaults(&name));

@@ -29,7 +29,7 @@ mod words;
 pub use served::Written;
 
 /// Lists with a higher default limit than others.
-const LONG: [&str; 2] = ["/v1/fuel", "/v1/vehicles/{id}/positions"];
+const LONG: [&str; 3] = ["/v1/fuel", "/v1/positions", "/v1/vehicles/{id}/positions"];
 /// Lists of vehicles, of which more come at a time than of other lists.
 const OF_VEHICLES: [&str; 2] = ["/v1/vehicles", "/v1/vehicles/unassigned-active"];
 
@@ -130,7 +130,8 @@ fn describe(operation: &mut Value, route: &Route) {
             Idempotency-Replayed; with another body it is 422, while the first is under way 409" }),
         );
     }
-    if route.method == "GET" && (route.path.ends_with('}') || route.path == "/openapi.json") {
+    let is_list = route.path == "/v1/geofence-events/vehicle/{vehicleId}";
+    if route.method == "GET" && (route.path.ends_with('}') && !is_list || route.path == "/openapi.json") {
         operation["responses"]["304"] = json!({ "description": "As If-None-Match knows it" });
         add_parameter(
             operation,

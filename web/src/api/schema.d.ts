@@ -4103,53 +4103,13 @@ export interface components {
         /** @description What is found of a refuel or drain. */
         readonly JudgeFuelEventBody: {
             /** @description As it was read; of no effect */
-            readonly calibrationVersion?: unknown;
+            readonly decidedAt?: unknown;
             /** @description As it was read; of no effect */
-            readonly confidence?: unknown;
-            /** @description As it was read; of no effect */
-            readonly detectedAt?: unknown;
-            /** @description As it was read; of no effect */
-            readonly driverId?: unknown;
-            /** @description As it was read; of no effect */
-            readonly endedAt?: unknown;
-            /** @description As it was read; of no effect */
-            readonly geofenceIds?: unknown;
-            /** @description As it was read; of no effect */
-            readonly id?: unknown;
-            /** @description As it was read; of no effect */
-            readonly levelAfterLiters?: unknown;
-            /** @description As it was read; of no effect */
-            readonly levelBeforeLiters?: unknown;
-            /** @description As it was read; of no effect */
-            readonly location?: unknown;
-            /** @description As it was read; of no effect */
-            readonly motion?: unknown;
+            readonly decidedBy?: unknown;
             /** @description Why, 1 to 1,000 characters. */
             readonly note?: string | null;
-            /** @description As it was read; of no effect */
-            readonly organizationId?: unknown;
-            /** @description As it was read; of no effect */
-            readonly origin?: unknown;
             /** @description Whether it was one. */
             readonly outcome?: components["schemas"]["FuelOutcome"];
-            /** @description As it was read; of no effect */
-            readonly revision?: unknown;
-            /** @description As it was read; of no effect */
-            readonly sequence?: unknown;
-            /** @description As it was read; of no effect */
-            readonly startedAt?: unknown;
-            /** @description As it was read; of no effect */
-            readonly status?: unknown;
-            /** @description As it was read; of no effect */
-            readonly type?: unknown;
-            /** @description As it was read; of no effect */
-            readonly vehicleId?: unknown;
-            /** @description As it was read; of no effect */
-            readonly vehicleName?: unknown;
-            /** @description As it was read; of no effect */
-            readonly verdict?: unknown;
-            /** @description As it was read; of no effect */
-            readonly volumeLiters?: unknown;
         };
         /** @description A refuel or drain, with what somebody found of it. */
         readonly JudgedFuelEvent: {
@@ -8393,7 +8353,10 @@ export interface operations {
     };
     readonly create_driver: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
             readonly header?: {
                 /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
                 readonly "Idempotency-Key"?: string;
@@ -8531,7 +8494,10 @@ export interface operations {
     };
     readonly assign_vehicle: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
             readonly header?: {
                 /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
                 readonly "Idempotency-Key"?: string;
@@ -9241,7 +9207,10 @@ export interface operations {
     };
     readonly lock_driver: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
             readonly header?: {
                 /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
                 readonly "Idempotency-Key"?: string;
@@ -9314,7 +9283,10 @@ export interface operations {
     };
     readonly unlock_driver: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
             readonly header?: {
                 /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
                 readonly "Idempotency-Key"?: string;
@@ -9603,7 +9575,7 @@ export interface operations {
                 readonly from: components["schemas"]["Timestamp"];
                 /** @description recordedAt up to here, exclusive; at most 366 days later */
                 readonly to: components["schemas"]["Timestamp"];
-                /** @description At most so many, 4 to 5,000, besides a null for each gap; default 500. The lowest and the highest of each part of the period stay */
+                /** @description About so many at most, 4 to 5,000, besides a null for each gap and both ends of each refuel and drain; default 500. The lowest and the highest of each part of the period stay */
                 readonly points?: number;
                 /** @description Default: chartjs */
                 readonly format?: components["schemas"]["ChartFormat"];
@@ -10058,7 +10030,7 @@ export interface operations {
                 readonly inferred?: boolean;
                 /** @description Default: active; in the feed: every one */
                 readonly status?: readonly components["schemas"]["EventStatus"][];
-                /** @description Records of visits that ended and were at least so long: their entries, dwells and exits */
+                /** @description Records of visits that ended and were at least so long: their entries, dwells and exits; not with sort=sequence */
                 readonly minDurationSeconds?: number;
                 /** @description -occurredAt (default), occurredAt or sequence */
                 readonly sort?: "-occurredAt" | "occurredAt" | "sequence";
@@ -10202,10 +10174,7 @@ export interface operations {
                 /** @description A cursor */
                 readonly after?: string;
             };
-            readonly header?: {
-                /** @description An ETag; 304 while it holds */
-                readonly "If-None-Match"?: string;
-            };
+            readonly header?: never;
             readonly path: {
                 readonly vehicleId: components["schemas"]["VehicleId"];
             };
@@ -10221,13 +10190,6 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["SliceOf_Event"];
                 };
-            };
-            /** @description As If-None-Match knows it */
-            readonly 304: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
             };
             /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. `invalidCursor`: Invalid cursor. */
             readonly 400: {
@@ -11319,15 +11281,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
-            /** @description `linkExpired`: The link is too old. `linkUsed`: The link was used. */
-            readonly 410: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            readonly 410: components["responses"]["LinkExpired"];
             readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -11624,7 +11578,10 @@ export interface operations {
     };
     readonly create_share: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
             readonly header?: {
                 /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
                 readonly "Idempotency-Key"?: string;
@@ -11874,7 +11831,10 @@ export interface operations {
     };
     readonly create_system_user: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
             readonly header?: {
                 /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
                 readonly "Idempotency-Key"?: string;
@@ -12085,15 +12045,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
-            /** @description `linkExpired`: The link is too old. `linkUsed`: The link was used. */
-            readonly 410: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            readonly 410: components["responses"]["LinkExpired"];
             readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -12528,7 +12480,10 @@ export interface operations {
     };
     readonly create_tracker: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
             readonly header?: {
                 /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
                 readonly "Idempotency-Key"?: string;
@@ -13024,7 +12979,10 @@ export interface operations {
     };
     readonly create_user: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
             readonly header?: {
                 /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
                 readonly "Idempotency-Key"?: string;
@@ -13391,7 +13349,10 @@ export interface operations {
     };
     readonly create_vehicle: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
             readonly header?: {
                 /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
                 readonly "Idempotency-Key"?: string;
@@ -14044,7 +14005,10 @@ export interface operations {
     };
     readonly create_webhook: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
             readonly header?: {
                 /** @description Best a UUID. Within 24 hours the same key and request get the first one's answer, marked Idempotency-Replayed; with another body it is 422, while the first is under way 409 */
                 readonly "Idempotency-Key"?: string;
