@@ -1,8 +1,8 @@
 //! Backups of a store, taken while a server works on it, and the way back.
 //!
 //! Owns the layout of a backup: a directory with the data in one file and a manifest beside it. A backup holds one
-//! moment of the store, is read back before it gets its name, and what is restored from it is read back again: the sums
-//! are those of a transfer. Names no table.
+//! moment of the store and is read back before it gets its name; what is restored from it is compared with what it says
+//! its tables held. The sums are those of a transfer. Names no table.
 
 mod embedded;
 mod error;

@@ -31,8 +31,8 @@ pub(super) async fn back_up(url: &str, to: &Path) -> Result<Copied, BackupError>
     if is_half(&mut conn).await? {
         return Err(OpenError::HalfTransferred.into());
     }
-    // The dump and the sums are of one moment.
-    sqlx::query("begin isolation level repeatable read read only").execute(&mut conn).await?;
+    // The dump and the sums are of one moment, and of the same tables: the locks of `pg_dump` end with it.
+    schema::begin_moment(&mut conn).await?;
     let snapshot: String = sqlx::query_scalar("select pg_export_snapshot()").fetch_one(&mut conn).await?;
     let migration = newest_migration(On::PgConn(&mut conn)).await?;
     let mut dump = program("pg_dump", url)?;
