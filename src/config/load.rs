@@ -36,9 +36,16 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("{0} cannot be read")]
     File(PathBuf, #[source] std::io::Error),
-    /// The file is not TOML.
-    #[error("{0} is not TOML")]
-    Toml(PathBuf, #[source] Box<toml::de::Error>),
+    /// The file is not TOML. The line itself may hold a secret and is not shown.
+    #[error("{path} is not TOML: line {line}: {message}")]
+    Toml {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong there.
+        message: String,
+    },
 }
 
 fn suggestion(nearest: &Option<String>) -> String {
@@ -121,8 +128,7 @@ impl Loaded {
             Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(ConfigError::File(path.to_owned(), error)),
         };
-        let table: toml::Table =
-            text.parse().map_err(|error| ConfigError::Toml(path.to_owned(), Box::new(error)))?;
+        let table: toml::Table = text.parse().map_err(|error| not_toml(path, &text, &error))?;
         let place = format!("in {}", path.display());
         for (given, value) in table {
             let name = known(&given, file_name, &place)?;
@@ -197,6 +203,12 @@ fn known(given: &str, spelling: fn(&str) -> String, place: &str) -> Result<&'sta
             nearest: nearest.map(str::to_owned),
         }
     })
+}
+
+fn not_toml(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
+    let before = text.bytes().take(error.span().map_or(0, |span| span.start));
+    let line = before.filter(|byte| *byte == b'\n').count() + 1;
+    ConfigError::Toml { path: path.to_owned(), line, message: error.message().to_owned() }
 }
 
 fn plain(value: &toml::Value) -> Option<String> {
@@ -280,6 +292,16 @@ mod tests {
     #[test]
     fn the_table_in_force_says_where_from_and_hides_secrets() {
         let variables = [("WAYPOST_WORKERS", "3"), ("DATABASE_URL", "postgres://u:hunter2@h/x")];
+    #[test]
+    fn a_mistake_in_the_file_is_told_without_its_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("own.toml");
+        std::fs::write(&file, "workers = 3\ndatabaseUrl = postgres://waypost:hunter2@db/x\n").unwrap();
+        let error = Settings::load(&Sources { file: Some(file), ..Sources::default() }).unwrap_err();
+        let told = format!("{error:?} {error}");
+        assert!(told.contains("line 2") && !told.contains("hunter2"), "{told}");
+    }
+
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let sources = Sources { file: None, variables, flags: vec![("listen", "127.0.0.1:3".to_owned())] };
         let table = in_force(&sources).unwrap();
