@@ -149,6 +149,32 @@ fn a_database_with_half_a_restore_is_refused() {
 }
 
 #[test]
+fn a_restore_that_was_killed_after_its_commit_is_completed() {
+    run(Engine::Postgres, async |store: TestStore| {
+        let folder = filled(&store).await;
+        let (from, _) = backed_up(&store, &folder, "one").await;
+        let target = store.empty().await;
+        restore(&from, &target.location).await.expect("restored");
+        let db = open(&target).await.expect("it opens");
+        let marked = async |also: &'static str| {
+            db.write().sql("create table transfer_under_way ()").run().await.expect("marked");
+            db.write().sql(also).run().await.expect("changed");
+        };
+        marked("update organization set name = 'other'").await;
+        let other = restore(&from, &target.location).await;
+        assert!(
+            matches!(&other, Err(BackupError::NotRestored(table)) if table == "organization"),
+            "{other:?}"
+        );
+        db.write().sql("drop table transfer_under_way").run().await.expect("no mark");
+        marked("update organization set name = 'Ö''s \"1\"'").await;
+        db.close().await;
+        restore(&from, &target.location).await.expect("completed");
+        open_and_migrate(&target).await.expect("it opens").close().await;
+    });
+}
+
+#[test]
 fn a_log_that_grows_too_long_ends_the_backup() {
     run(Engine::Sqlite, async |store: TestStore| {
         let folder = filled(&store).await;
