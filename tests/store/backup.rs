@@ -175,6 +175,17 @@ fn a_restore_that_was_killed_after_its_commit_is_completed() {
 }
 
 #[test]
+fn a_store_that_was_moved_away_is_not_backed_up() {
+    run(Engine::Sqlite, async |store: TestStore| {
+        let folder = filled(&store).await;
+        let Location::Embedded(directory) = &store.options.location else { panic!("it is embedded") };
+        fs::write(directory.join("waypost.moved"), "moved to PostgreSQL").expect("written");
+        let stale = back_up(&store.options.location, &folder.path().join("one"), at(9), ROOM).await;
+        assert!(matches!(stale, Err(BackupError::Open(OpenError::Moved { .. }))), "{stale:?}");
+    });
+}
+
+#[test]
 fn a_log_that_grows_too_long_ends_the_backup() {
     run(Engine::Sqlite, async |store: TestStore| {
         let folder = filled(&store).await;

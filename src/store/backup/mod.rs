@@ -20,7 +20,7 @@ use files::Part;
 use layout::{EMBEDDED_FILE, POSTGRES_FILE};
 pub use manifest::{BackupOf, HeldBy, Manifest};
 
-use super::open::Location;
+use super::open::{Location, refuse_marked};
 
 /// Backs up the store at `from` into the new directory `to`. `wal_limit` is how many MiB the log of an embedded store
 /// may grow to meanwhile, since it cannot be begun anew under a reader.
@@ -32,6 +32,8 @@ pub async fn back_up(
 ) -> Result<Manifest, BackupError> {
     if let Location::Embedded(directory) = from {
         embedded::refuse_missing(directory)?;
+        // Of a store that was moved away, every further backup would be the same.
+        refuse_marked(directory)?;
     }
     let part = Part::begin(to)?;
     let (engine, copied) = match from {
