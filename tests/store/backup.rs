@@ -43,7 +43,7 @@ fn rows(made: &Manifest, table: &str) -> u64 {
 
 async fn what_is_restored_is_what_was_backed_up(store: TestStore) {
     let folder = filled(&store).await;
-    let (from, made) = backed_up(&store, &folder, "one").await;
+    let (from, made) = backed_up(&store, &folder, "one/").await;
     assert_eq!((rows(&made, "organization"), rows(&made, "vehicle")), (1, 0));
     let target = store.empty().await;
     restore(&from, &target.location).await.expect("restored");

@@ -26,9 +26,11 @@ pub(super) struct Part {
 
 impl Part {
     pub(super) fn begin(name: &Path) -> Result<Self, BackupError> {
-        let mut part = name.as_os_str().to_owned();
+        // Without a slash behind it.
+        let name: PathBuf = name.components().collect();
+        let mut part = name.clone().into_os_string();
         part.push(".part");
-        let (name, part) = (name.to_owned(), PathBuf::from(part));
+        let part = PathBuf::from(part);
         let failed = |error| BackupError::File(part.clone(), error);
         let free = || if name.exists() { Err(BackupError::Exists(name.clone())) } else { Ok(()) };
         free()?;
