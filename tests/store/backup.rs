@@ -198,6 +198,7 @@ fn a_log_that_grows_too_long_ends_the_backup() {
         let given_up = back_up(&store.options.location, &to, at(9), 0).await;
         assert!(matches!(given_up, Err(BackupError::LogTooLong(0))), "{given_up:?}");
         assert!(!to.exists(), "a backup that was given up has a name");
+        assert!(!folder.path().join("one.part").exists(), "what was given up is there still");
         // What it left is no hindrance.
         back_up(&store.options.location, &to, at(9), ROOM).await.expect("backed up");
     });
