@@ -58,3 +58,16 @@ fn no_week_is_dropped_before_a_backup_has_all_sums() {
         restore(&file("one"), &store.empty().await.location).await.expect("it can be restored");
     });
 }
+
+#[test]
+fn a_backup_for_which_there_is_no_room_says_so_and_leaves_nothing() {
+    run(Engine::Postgres, async |store: TestStore| {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\"";
+        let mut command = backup(script, &programs(), &store, &folder.path().join("one"));
+        let output = actix_rt::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && told.contains("File too large"), "{told}");
+        assert!(folder.path().read_dir().unwrap().next().is_none(), "what failed is there still");
+    });
+}

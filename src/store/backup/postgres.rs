@@ -151,8 +151,10 @@ fn dumped(dump: Command, path: &Path) -> Result<Digested, BackupError> {
     let mut running = Running::start("pg_dump", dump)?;
     let out = running.child.stdout.take().ok_or_else(|| failed(ErrorKind::BrokenPipe.into()))?;
     let copied = files::copy(out, &target).and_then(|copied| target.sync_all().map(|()| copied));
-    running.ended()?;
-    copied.map_err(failed)
+    let ended = running.ended();
+    // What cannot be written ends the program, too, which then says nothing.
+    let copied = copied.map_err(failed)?;
+    ended.map(|()| copied)
 }
 
 fn loaded(load: Command, path: &Path) -> Result<(), BackupError> {
@@ -163,6 +165,7 @@ fn loaded(load: Command, path: &Path) -> Result<(), BackupError> {
     let sent = files::copy(source, to);
     // Its own message says more than a broken pipe.
     running.ended()?;
+        let said = if said.is_empty() { status.to_string() } else { said };
     sent.map(|_| ()).map_err(failed)
 }
 
