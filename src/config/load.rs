@@ -243,7 +243,10 @@ fn screaming(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::config::value::Value as _;
 
     fn with_variables(pairs: &[(&str, &str)]) -> Result<Settings, ConfigError> {
         let variables = pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
@@ -290,9 +293,6 @@ mod tests {
     }
 
     #[test]
-    fn the_table_in_force_says_where_from_and_hides_secrets() {
-        let variables = [("WAYPOST_WORKERS", "3"), ("DATABASE_URL", "postgres://u:hunter2@h/x")];
-    #[test]
     fn a_mistake_in_the_file_is_told_without_its_line() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("own.toml");
@@ -302,6 +302,18 @@ mod tests {
         assert!(told.contains("line 2") && !told.contains("hunter2"), "{told}");
     }
 
+    #[test]
+    fn only_the_pause_between_batches_may_be_none() {
+        for row in TABLE.iter().filter(|row| Duration::read(row.default).is_ok()) {
+            let tried = |text| with_variables(&[(&screaming(row.name), text)]);
+            assert_eq!(tried("0s").is_ok(), row.name == "batch_interval", "{}", row.name);
+            assert!(tried("1ms").is_ok(), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn the_table_in_force_says_where_from_and_hides_secrets() {
+        let variables = [("WAYPOST_WORKERS", "3"), ("DATABASE_URL", "postgres://u:hunter2@h/x")];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let sources = Sources { file: None, variables, flags: vec![("listen", "127.0.0.1:3".to_owned())] };
         let table = in_force(&sources).unwrap();
