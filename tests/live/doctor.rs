@@ -83,6 +83,20 @@ async fn a_store_that_no_server_starts_on_is_not_well(store: TestStore) {
     }
 }
 
+#[test]
+fn a_demos_directory_is_no_servers() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("waypost-demo.txt"), "").unwrap();
+    for command in ["doctor", "serve"] {
+        // Without the refusal a server goes on.
+        let mut program = Command::new("timeout");
+        program.args(["20", env!("CARGO_BIN_EXE_waypost"), command]).args(&DOCTOR[1..]).arg("--data-dir");
+        let output = program.arg(folder.path()).env("WAYPOST_LOG", "warn").output().unwrap();
+        let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(!output.status.success() && told.contains("is a demo's"), "{command}: {told}");
+    }
+}
+
 async fn each_thing_that_is_wrong_has_a_line_of_its_own(store: TestStore) {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -105,6 +119,7 @@ async fn each_thing_that_is_wrong_has_a_line_of_its_own(store: TestStore) {
             "is named twice, by deviceListeners and by deviceListeners",
         ),
         (["--device-listeners", &ours], "ports", "is named twice, by listen and by deviceListeners"),
+        (["--node-listen", "127.0.0.1:8080"], "ports", "is named twice, by listen and by nodeListen"),
         (["--device-listeners", &device], "inputs", "there is no organization"),
         (["--mqtt-brokers", &broker], "inputs", "the broker cannot be signed in to"),
     ] {
@@ -119,7 +134,6 @@ async fn each_thing_that_is_wrong_has_a_line_of_its_own(store: TestStore) {
 
 async fn a_master_key_that_does_not_read_the_store_is_told(store: TestStore) {
     let folder = tempfile::tempdir().unwrap();
-        (["--node-listen", "127.0.0.1:8080"], "ports", "is named twice, by listen and by nodeListen"),
     let with = |name: &str| {
         let file = folder.path().join(name);
         std::fs::write(&file, format!("{name} is a master key of at least 32 characters")).unwrap();
