@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::setting_flags::MigrateArgs;
 use waypost::clock::Clock;
-use waypost::store::backup::{self, Manifest};
+use waypost::store::backup::{self, BackupOf, Manifest};
 
 /// What `backup` takes.
 #[derive(Debug, Args)]
@@ -37,8 +37,12 @@ pub(super) async fn back_up(args: BackupArgs) -> anyhow::Result<()> {
     let store = args.settings.settings()?.store();
     let made = backup::back_up(&store.location, &args.to, Clock::system().now(), args.wal_limit).await?;
     tell(&made);
+    let read = match made.engine {
+        BackupOf::Embedded => "read back and compared",
+        BackupOf::Postgres => "its archive read to the end",
+    };
     println!(
-        "{} holds the store as of {}, {} bytes, read back and compared, in {:.1} s",
+        "{} holds the store as of {}, {} bytes, {read}, in {:.1} s",
         args.to.display(),
         made.taken_at,
         made.bytes,

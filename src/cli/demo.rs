@@ -1,6 +1,6 @@
 //! `waypost demo`: a server on its own data, with real buses that drive through real geofences.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,18 +34,8 @@ const EMAIL: &str = "demo@waypost.example";
 const TICK: Duration = Duration::from_millis(200);
 
 pub(super) async fn demo(args: DemoArgs) -> anyhow::Result<()> {
-    let mut settings = args.settings()?;
-    if settings.data_dir == Settings::default().data_dir {
-        settings.data_dir = DATA_DIR.into();
-    }
-    if settings.log == Settings::default().log {
-        settings.log = "warn".into();
-    }
-    settings.database_url = None;
-    settings.redis_url = None;
-    settings.admin_listen = AdminListen::Off;
-    settings.admin_email = Some(EMAIL.into());
-    settings.admin_password = Some(Secret::new(secret::new("")));
+    let directory = args.given("data_dir").unwrap_or(DATA_DIR).into();
+    let settings = own(args.settings()?, directory);
     telemetry::start(&settings)?;
     empty(&settings.data_dir)?;
     let application = Application::build(settings, Clock::system()).await?;
@@ -56,6 +46,36 @@ pub(super) async fn demo(args: DemoArgs) -> anyhow::Result<()> {
     let replay = actix_web::rt::spawn(replay(context, bundle, fleet));
     application.run(stop_signal()).await?;
     replay.abort();
+    Ok(())
+}
+
+/// The settings of a demo in a directory: nothing that is an operator's is used, and nobody gets mail.
+fn own(settings: Settings, data_dir: PathBuf) -> Settings {
+    let log = if settings.log == Settings::default().log { "warn".into() } else { settings.log };
+    Settings {
+        log,
+        data_dir,
+        database_url: None,
+        redis_url: None,
+        smtp_url: None,
+        device_listeners: Vec::new(),
+        mqtt_brokers: Vec::new(),
+        admin_listen: AdminListen::Off,
+        admin_email: Some(EMAIL.into()),
+        admin_password: Some(Secret::new(secret::new(""))),
+        ..settings
+    }
+}
+
+/// Refuses a directory that is a demo's, and would be emptied by the next one.
+pub(super) fn refuse_demos(directory: &Path) -> anyhow::Result<()> {
+    if directory.join(MARK).exists() {
+        bail!(
+            "{} is a demo's, and emptied by the next demo: name another one with --data-dir, or delete {MARK} there to \
+             keep what it has",
+            directory.display()
+        );
+    }
     Ok(())
 }
 
@@ -162,6 +182,17 @@ fn item(due: Timestamp, fix: FixItem) -> Item<'static> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_of_an_operators_is_used() {
+        let operators = Settings {
+            data_dir: "theirs".into(),
+            smtp_url: Some(Secret::new("smtp://theirs".into())),
+            ..Settings::default()
+        };
+        let own = own(operators, DATA_DIR.into());
+        assert_eq!((own.data_dir.as_path(), own.smtp_url), (Path::new(DATA_DIR), None));
+    }
 
     #[test]
     fn only_an_idle_demos_directory_is_emptied() {

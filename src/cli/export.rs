@@ -196,6 +196,9 @@ pub(super) async fn run(export: Export) -> anyhow::Result<()> {
     let request = HistoryRequest { from, to, with_quarantined: true, is_newest_first: false };
     let db = open(&options).await?;
     let stored = Stored::open(&db).await?;
+    if let Some(unknown) = stored.unknown(&organization, &vehicle).await? {
+        bail!("there is no {unknown}");
+    }
     let organizations: Vec<_> = organization.into_iter().map(OrganizationId).collect();
     let mut vehicles = stored.vehicles(&organizations).await?;
     if !vehicle.is_empty() {

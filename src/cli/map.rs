@@ -2,7 +2,7 @@
 //!
 //! Knows the head of a PMTiles archive (version 3, github.com/protomaps/PMTiles/blob/main/spec/v3/spec.md), not its tiles.
 
-use std::fs::{File, rename};
+use std::fs::{File, remove_file, rename};
 use std::io::{Read, copy};
 use std::path::{Path, PathBuf};
 
@@ -38,12 +38,17 @@ pub(super) fn install(args: MapArgs) -> anyhow::Result<()> {
     let installed = directory.join(INSTALLED_MAP);
     // Renamed when it is whole, so that a server that runs never serves half of one.
     let part = directory.join(format!("{INSTALLED_MAP}.part"));
-    let bytes = copy(&mut File::open(&args.file)?, &mut File::create(&part)?)?;
-    File::open(&part)?.sync_all()?;
-    rename(&part, &installed)?;
+    let bytes = put(&args.file, &part, &installed).inspect_err(|_| drop(remove_file(&part)))?;
     println!("{}: {about}, {bytes} bytes", installed.display());
     println!("Pages that are loaded from now on show it; where it is gone, they show coasts again.");
     Ok(())
+}
+
+fn put(file: &Path, part: &Path, installed: &Path) -> std::io::Result<u64> {
+    let bytes = copy(&mut File::open(file)?, &mut File::create(part)?)?;
+    File::open(part)?.sync_all()?;
+    rename(part, installed)?;
+    Ok(bytes)
 }
 
 /// What an archive covers; an error where it is none, or ends before what its head names.
@@ -68,4 +73,32 @@ fn look(path: &Path) -> anyhow::Result<String> {
     let [west, south, east, north] = [0, 4, 8, 12].map(|offset| degrees(BOUNDS + offset));
     let (least, most) = (head[ZOOMS], head[ZOOMS + 1]);
     Ok(format!("{tiles} from {south}, {west} to {north}, {east}, zoom {least} to {most}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    #[test]
+    fn a_map_that_cannot_be_installed_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, data) = (folder.path().join("streets"), folder.path().join("data"));
+        let mut archive = [0; HEAD_BYTES];
+        archive[..8].copy_from_slice(b"PMTiles\x03");
+        archive[TILE_TYPE] = 1;
+        std::fs::write(&file, archive).unwrap();
+        std::fs::create_dir_all(data.join(INSTALLED_MAP).join("in the way")).unwrap();
+        let installed = || {
+            let arguments = [Path::new("waypost"), Path::new("map"), &file, Path::new("--data-dir"), &data];
+            let Some(Command::Map(args)) = Cli::parse_from(arguments).command else { panic!("it is a map") };
+            install(args)
+        };
+        installed().unwrap_err();
+        assert_eq!(data.read_dir().unwrap().count(), 1);
+        std::fs::remove_dir_all(data.join(INSTALLED_MAP)).unwrap();
+        installed().unwrap();
+    }
 }

@@ -29,7 +29,8 @@ use waypost::store::open::open_and_migrate;
 use waypost_client::simulate;
 
 const OF_THE_DEMO: &str = "The demo keeps its data in ./waypost-demo unless --data-dir names another place, and \
-empties it at each start. It uses no PostgreSQL, no Redis and no administrator of yours, whatever is set.";
+empties it at each start. It uses no PostgreSQL, no Redis, no mail server, no devices or brokers and no administrator \
+of yours, whatever is set.";
 
 /// Waypost, a real-time fleet tracking server.
 #[derive(Debug, Parser)]

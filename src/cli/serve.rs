@@ -2,6 +2,7 @@
 
 use anyhow::bail;
 
+use super::demo::refuse_demos;
 use super::setting_flags::ServeArgs;
 use waypost::app::{Application, Ended, Node, stop_signal};
 use waypost::clock::Clock;
@@ -12,6 +13,7 @@ use waypost::telemetry;
 pub(super) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     let settings = args.settings()?;
     telemetry::start(&settings)?;
+    refuse_demos(&settings.data_dir)?;
     descriptors::raise();
     if settings.node_listen.is_some() {
         return serve_node(settings).await;

@@ -63,7 +63,7 @@ impl Uses for Serving {
 impl Uses for Showing {
     fn uses(setting: &str) -> bool {
         let own = ["admin_listen", "database_url", "redis_url", "admin_email", "admin_password", "smtp_url"];
-        !own.contains(&setting)
+        !own.contains(&setting) && !["device_listeners", "mqtt_brokers", "node_listen"].contains(&setting)
     }
 }
 
@@ -110,6 +110,11 @@ impl<U> SettingFlags<U> {
     /// The file, the environment and these flags.
     pub(super) fn sources(self) -> Sources {
         Sources::of_process(None, self.flags)
+    }
+
+    /// What a flag says, if it was given.
+    pub(super) fn given(&self, setting: &str) -> Option<&str> {
+        self.flags.iter().find(|(name, _)| *name == setting).map(|(_, text)| text.as_str())
     }
 
     /// Loads the settings with these flags.

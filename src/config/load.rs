@@ -36,9 +36,16 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("{0} cannot be read")]
     File(PathBuf, #[source] std::io::Error),
-    /// The file is not TOML.
-    #[error("{0} is not TOML")]
-    Toml(PathBuf, #[source] Box<toml::de::Error>),
+    /// The file is not TOML. The line itself may hold a secret and is not shown.
+    #[error("{path} is not TOML: line {line}: {message}")]
+    Toml {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong there.
+        message: String,
+    },
 }
 
 fn suggestion(nearest: &Option<String>) -> String {
@@ -121,8 +128,7 @@ impl Loaded {
             Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(ConfigError::File(path.to_owned(), error)),
         };
-        let table: toml::Table =
-            text.parse().map_err(|error| ConfigError::Toml(path.to_owned(), Box::new(error)))?;
+        let table: toml::Table = text.parse().map_err(|error| not_toml(path, &text, &error))?;
         let place = format!("in {}", path.display());
         for (given, value) in table {
             let name = known(&given, file_name, &place)?;
@@ -199,6 +205,12 @@ fn known(given: &str, spelling: fn(&str) -> String, place: &str) -> Result<&'sta
     })
 }
 
+fn not_toml(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
+    let before = text.bytes().take(error.span().map_or(0, |span| span.start));
+    let line = before.filter(|byte| *byte == b'\n').count() + 1;
+    ConfigError::Toml { path: path.to_owned(), line, message: error.message().to_owned() }
+}
+
 fn plain(value: &toml::Value) -> Option<String> {
     match value {
         toml::Value::String(text) => Some(text.clone()),
@@ -231,7 +243,10 @@ fn screaming(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::config::value::Value as _;
 
     fn with_variables(pairs: &[(&str, &str)]) -> Result<Settings, ConfigError> {
         let variables = pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
@@ -275,6 +290,25 @@ mod tests {
             error,
             "WAYPOST_STATEMENT_TIMEOUT in the environment must be a time such as 250ms, 5s or 15m"
         );
+    }
+
+    #[test]
+    fn a_mistake_in_the_file_is_told_without_its_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("own.toml");
+        std::fs::write(&file, "workers = 3\ndatabaseUrl = postgres://waypost:hunter2@db/x\n").unwrap();
+        let error = Settings::load(&Sources { file: Some(file), ..Sources::default() }).unwrap_err();
+        let told = format!("{error:?} {error}");
+        assert!(told.contains("line 2") && !told.contains("hunter2"), "{told}");
+    }
+
+    #[test]
+    fn only_the_pause_between_batches_may_be_none() {
+        for row in TABLE.iter().filter(|row| Duration::read(row.default).is_ok()) {
+            let tried = |text| with_variables(&[(&screaming(row.name), text)]);
+            assert_eq!(tried("0s").is_ok(), row.name == "batch_interval", "{}", row.name);
+            assert!(tried("1ms").is_ok(), "{}", row.name);
+        }
     }
 
     #[test]

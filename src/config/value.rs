@@ -190,15 +190,20 @@ impl Value for Sender {
 
 impl Value for Duration {
     fn read(text: &str) -> Result<Self, &'static str> {
-        let wrong = "a time such as 250ms, 5s or 15m";
-        let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or(wrong)?;
-        let amount: u64 = text[..digits].parse().map_err(|_| wrong)?;
-        match &text[digits..] {
-            "ms" => Ok(Self::from_millis(amount)),
-            "s" => Ok(Self::from_secs(amount)),
-            "m" => amount.checked_mul(60).map(Self::from_secs).ok_or(wrong),
-            _ => Err(wrong),
-        }
+        Some(time(text)?).filter(|time| !time.is_zero()).ok_or("a time such as 250ms, 5s or 15m, and not 0")
+    }
+}
+
+/// Reads a time that may be none at all.
+pub(super) fn time(text: &str) -> Result<Duration, &'static str> {
+    let wrong = "a time such as 250ms, 5s or 15m";
+    let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or(wrong)?;
+    let amount: u64 = text[..digits].parse().map_err(|_| wrong)?;
+    match &text[digits..] {
+        "ms" => Ok(Duration::from_millis(amount)),
+        "s" => Ok(Duration::from_secs(amount)),
+        "m" => amount.checked_mul(60).map(Duration::from_secs).ok_or(wrong),
+        _ => Err(wrong),
     }
 }
 

@@ -12,10 +12,11 @@ use waypost_actors::model::Timestamp;
 use super::lock::is_taken;
 use super::open::{
     Location, OpenError, SQLITE_PATIENCE, connect_postgres, embedded_file, is_on_this_machine,
-    known_migration, newest_migration,
+    known_migration, newest_migration, refuse_marked,
 };
 use super::signing_key::{self, SigningKey};
 use super::sql::{On, broken_at_start, in_time, is_encrypted, not_durable};
+use super::transfer::marks::is_half;
 use super::webhook_secret::{self, WebhookSecret};
 
 /// How long Redis has to answer.
@@ -61,8 +62,11 @@ impl fmt::Debug for Sealed {
     }
 }
 
-/// Looks at a store. An embedded store that is not there yet is none.
+/// Looks at a store. An embedded store that is not there yet is none; what a start refuses to open is an error.
 pub async fn check_up(location: &Location, now: Timestamp) -> Result<Option<Checkup>, OpenError> {
+    if let Location::Embedded(directory) = location {
+        refuse_marked(directory)?;
+    }
     match location {
         Location::Postgres(url) => postgres(location, url, now).await.map(Some),
         Location::Embedded(directory) if !embedded_file(directory).exists() => Ok(None),
@@ -118,6 +122,9 @@ fn written_after(directory: &Path, now: Timestamp) -> f64 {
 
 async fn postgres(location: &Location, url: &str, now: Timestamp) -> Result<Checkup, OpenError> {
     let mut conn = connect_postgres(url).await?;
+    if is_half(&mut conn).await? {
+        return Err(OpenError::HalfTransferred);
+    }
     let facts = "select current_setting('server_version'), current_setting('server_version_num')::int, \
         current_setting('server_encoding'), extract(epoch from clock_timestamp())::float8, \
         to_regclass('_sqlx_migrations') is not null, \

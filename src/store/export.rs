@@ -24,6 +24,23 @@ impl Export {
         Ok(Self { db: db.clone(), logged: logged_fixes(db).await? })
     }
 
+    /// The first of these organizations and vehicles that is not there, as `vehicle 0190…`.
+    pub async fn unknown(&self, organizations: &[Uuid], vehicles: &[Uuid]) -> Result<Option<String>> {
+        for (kind, all, ids) in [
+            ("organization", "select id from organization where true", organizations),
+            ("vehicle", "select id from vehicle where true", vehicles),
+        ] {
+            if ids.is_empty() {
+                continue;
+            }
+            let found: Vec<(Uuid,)> = one_of(self.db.lists().sql(all), " and id in (", ids).all().await?;
+            if let Some(id) = ids.iter().find(|id| !found.contains(&(**id,))) {
+                return Ok(Some(format!("{kind} {id}")));
+            }
+        }
+        Ok(None)
+    }
+
     /// Every vehicle, in use or not, of some organizations, or of all if none is named.
     pub async fn vehicles(&self, organizations: &[OrganizationId]) -> Result<Vec<VehicleId>> {
         let ids: Vec<Uuid> = organizations.iter().map(|id| id.0).collect();

@@ -10,6 +10,7 @@ use waypost_test_support::{TestStore, for_each_engine};
 for_each_engine!(
     a_store_is_looked_at_and_its_server_seen,
     a_store_of_a_newer_program_is_refused,
+    a_store_that_no_server_starts_on_is_not_well,
     each_thing_that_is_wrong_has_a_line_of_its_own,
     a_master_key_that_does_not_read_the_store_is_told,
 );
@@ -53,6 +54,49 @@ async fn a_store_of_a_newer_program_is_refused(store: TestStore) {
     assert!(!is_well && told.contains("older than the store"), "{told}");
 }
 
+async fn a_store_that_no_server_starts_on_is_not_well(store: TestStore) {
+    let marks = match &store.options.location {
+        Location::Embedded(_) => [
+            ("waypost.moved", "was moved to PostgreSQL"),
+            ("waypost.sqlite.part", "a restore has not gone through"),
+        ],
+        Location::Postgres(_) => [("", "a transfer into this database has not gone through"); 2],
+    };
+    for (mark, what) in marks {
+        match &store.options.location {
+            Location::Embedded(directory) => {
+                std::fs::write(directory.join(mark), "moved to PostgreSQL").unwrap()
+            }
+            Location::Postgres(_) => {
+                let mark = "create table if not exists transfer_under_way ()";
+                store.db.write().sql(mark).run().await.unwrap();
+            }
+        }
+        let (is_well, told) = said(&store, &["upgrade", "--check"]).await;
+        assert!(!is_well && told.contains(what), "{told}");
+        let (is_well, told) = said(&store, &DOCTOR).await;
+        let line = told.lines().find(|line| line.starts_with("WRONG") && line.contains(what));
+        assert!(!is_well && line.is_some(), "{told}");
+        if let Location::Embedded(directory) = &store.options.location {
+            std::fs::remove_file(directory.join(mark)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_demos_directory_is_no_servers() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("waypost-demo.txt"), "").unwrap();
+    for command in ["doctor", "serve"] {
+        // Without the refusal a server goes on.
+        let mut program = Command::new("timeout");
+        program.args(["20", env!("CARGO_BIN_EXE_waypost"), command]).args(&DOCTOR[1..]).arg("--data-dir");
+        let output = program.arg(folder.path()).env("WAYPOST_LOG", "warn").output().unwrap();
+        let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(!output.status.success() && told.contains("is a demo's"), "{command}: {told}");
+    }
+}
+
 async fn each_thing_that_is_wrong_has_a_line_of_its_own(store: TestStore) {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -75,6 +119,7 @@ async fn each_thing_that_is_wrong_has_a_line_of_its_own(store: TestStore) {
             "is named twice, by deviceListeners and by deviceListeners",
         ),
         (["--device-listeners", &ours], "ports", "is named twice, by listen and by deviceListeners"),
+        (["--node-listen", "127.0.0.1:8080"], "ports", "is named twice, by listen and by nodeListen"),
         (["--device-listeners", &device], "inputs", "there is no organization"),
         (["--mqtt-brokers", &broker], "inputs", "the broker cannot be signed in to"),
     ] {

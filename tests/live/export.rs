@@ -1,6 +1,6 @@
 //! `waypost export positions`: all of them, wherever they are, beside a working server.
 
-use std::process::Command;
+use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 use waypost::store::open::Location;
@@ -15,15 +15,19 @@ const START: i64 = 1_790_000_000_000;
 
 /// Runs the program; the lines that it prints.
 async fn exported(store: &TestStore, arguments: &[&str]) -> Vec<String> {
+    let output = run(store, arguments).await;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+async fn run(store: &TestStore, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_waypost"));
     command.env_clear().args(["export", "positions"]).args(arguments);
     match &store.options.location {
         Location::Embedded(directory) => command.arg("--data-dir").arg(directory),
         Location::Postgres(url) => command.args(["--database-url", url]),
     };
-    let output = actix_rt::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    actix_rt::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
 }
 
 async fn positions_are_exported_beside_a_working_server(store: TestStore) {
@@ -62,6 +66,12 @@ async fn positions_are_exported_beside_a_working_server(store: TestStore) {
     assert!(theirs.len() == 1 + 3 && theirs[1..].iter().all(|line| line.starts_with(&three.vehicle)));
     let nobodys = ["--organization", &fleet.id, "--vehicle", &three.vehicle];
     assert_eq!(exported(&store, &nobodys).await.len(), 1);
+    for (flag, unknown) in [("--vehicle", &other.id), ("--organization", &three.vehicle)] {
+        let refused = run(&store, &["--vehicle", &one.vehicle, flag, unknown]).await;
+        let told = String::from_utf8(refused.stderr).unwrap();
+        let what = format!("there is no {} {unknown}", &flag[2..]);
+        assert!(!refused.status.success() && refused.stdout.is_empty() && told.contains(&what), "{told}");
+    }
     let features = exported(&store, &["--organization", &other.id, "--format", "geojsonl"]).await;
     let features: Vec<Value> = features.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
     let longitude: f64 = theirs[1].split(',').nth(4).unwrap().parse().unwrap();

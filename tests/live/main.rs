@@ -7,6 +7,7 @@ mod ahead;
 mod all_organizations;
 mod answers;
 mod away;
+mod backup;
 mod bad_input;
 mod clock;
 mod connections;

@@ -43,7 +43,7 @@ fn rows(made: &Manifest, table: &str) -> u64 {
 
 async fn what_is_restored_is_what_was_backed_up(store: TestStore) {
     let folder = filled(&store).await;
-    let (from, made) = backed_up(&store, &folder, "one").await;
+    let (from, made) = backed_up(&store, &folder, "one/").await;
     assert_eq!((rows(&made, "organization"), rows(&made, "vehicle")), (1, 0));
     let target = store.empty().await;
     restore(&from, &target.location).await.expect("restored");
@@ -149,6 +149,43 @@ fn a_database_with_half_a_restore_is_refused() {
 }
 
 #[test]
+fn a_restore_that_was_killed_after_its_commit_is_completed() {
+    run(Engine::Postgres, async |store: TestStore| {
+        let folder = filled(&store).await;
+        let (from, _) = backed_up(&store, &folder, "one").await;
+        let target = store.empty().await;
+        restore(&from, &target.location).await.expect("restored");
+        let db = open(&target).await.expect("it opens");
+        let marked = async |also: &'static str| {
+            db.write().sql("create table transfer_under_way ()").run().await.expect("marked");
+            db.write().sql(also).run().await.expect("changed");
+        };
+        marked("update organization set name = 'other'").await;
+        let other = restore(&from, &target.location).await;
+        assert!(
+            matches!(&other, Err(BackupError::NotRestored(table)) if table == "organization"),
+            "{other:?}"
+        );
+        db.write().sql("drop table transfer_under_way").run().await.expect("no mark");
+        marked("update organization set name = 'Ö''s \"1\"'").await;
+        db.close().await;
+        restore(&from, &target.location).await.expect("completed");
+        open_and_migrate(&target).await.expect("it opens").close().await;
+    });
+}
+
+#[test]
+fn a_store_that_was_moved_away_is_not_backed_up() {
+    run(Engine::Sqlite, async |store: TestStore| {
+        let folder = filled(&store).await;
+        let Location::Embedded(directory) = &store.options.location else { panic!("it is embedded") };
+        fs::write(directory.join("waypost.moved"), "moved to PostgreSQL").expect("written");
+        let stale = back_up(&store.options.location, &folder.path().join("one"), at(9), ROOM).await;
+        assert!(matches!(stale, Err(BackupError::Open(OpenError::Moved { .. }))), "{stale:?}");
+    });
+}
+
+#[test]
 fn a_log_that_grows_too_long_ends_the_backup() {
     run(Engine::Sqlite, async |store: TestStore| {
         let folder = filled(&store).await;
@@ -161,6 +198,7 @@ fn a_log_that_grows_too_long_ends_the_backup() {
         let given_up = back_up(&store.options.location, &to, at(9), 0).await;
         assert!(matches!(given_up, Err(BackupError::LogTooLong(0))), "{given_up:?}");
         assert!(!to.exists(), "a backup that was given up has a name");
+        assert!(!folder.path().join("one.part").exists(), "what was given up is there still");
         // What it left is no hindrance.
         back_up(&store.options.location, &to, at(9), ROOM).await.expect("backed up");
     });

@@ -73,8 +73,9 @@ fn listeners(settings: &Settings) -> Vec<(&'static str, SocketAddr)> {
         AdminListen::Auto | AdminListen::Off => None,
     };
     let devices = settings.device_listeners.iter().map(|listener| ("deviceListeners", listener.address));
-    let own = [("listen", settings.listen)].into_iter().chain(admin.map(|address| ("adminListen", address)));
-    own.chain(devices).collect()
+    let own =
+        [("listen", Some(settings.listen)), ("adminListen", admin), ("nodeListen", settings.node_listen)];
+    own.into_iter().filter_map(|(name, address)| Some((name, address?))).chain(devices).collect()
 }
 
 /// Whether only one of two listeners can have its address. A listener on all addresses has the port of each.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::report::Report;
+use crate::cli::demo::refuse_demos;
 use waypost::auth::keys::check;
 use waypost::auth::{KeyError, MasterKey};
 use waypost::config::{AdminListen, Settings, SignUp};
@@ -12,6 +13,9 @@ const ABOUT: &str = "settings";
 
 pub(super) fn look(settings: &Settings, report: &mut Report) {
     report.good(ABOUT, "they load (`waypost config` lists them)");
+    if let Err(error) = refuse_demos(&settings.data_dir) {
+        report.wrong(ABOUT, error.to_string(), "");
+    }
     addresses(settings, report);
     keys(settings, report);
     for (name, file) in [("mapPmtiles", &settings.map_pmtiles), ("webDir", &settings.web_dir)] {

@@ -2,7 +2,7 @@
 
 use waypost::config::Settings;
 use waypost::store::checkup::{Checkup, check_up};
-use waypost::store::open::{Location, known_migration};
+use waypost::store::open::{Location, OpenError, known_migration};
 use waypost_actors::model::Timestamp;
 
 use super::report::Report;
@@ -20,11 +20,13 @@ pub(super) async fn look(settings: &Settings, now: Timestamp, report: &mut Repor
             return None;
         }
         Err(error) => {
-            let remedy = match location {
-                Location::Postgres(_) => {
+            let remedy = match (&error, location) {
+                // They say themselves what to do.
+                (OpenError::Moved { .. } | OpenError::HalfRestored(_) | OpenError::HalfTransferred, _) => "",
+                (_, Location::Postgres(_)) => {
                     "see that PostgreSQL runs, and that databaseUrl names it, its role and its database"
                 }
-                Location::Embedded(_) => {
+                (_, Location::Embedded(_)) => {
                     "see that dataDir is the server's, and run this as the server's user"
                 }
             };

@@ -67,7 +67,10 @@ pub enum BackupError {
     #[error("a server or another restore has {0}; stop it first")]
     InUse(String),
     /// The restored rows differ from those in the backup.
-    #[error("the rows of {0} are not those of the backup, so servers refuse what was restored: delete it")]
+    #[error(
+        "the rows of {0} are not those of the backup, so servers refuse what is there: drop the database or delete the \
+         directory, and restore into a new one"
+    )]
     NotRestored(String),
     /// The store could not be opened.
     #[error(transparent)]

@@ -15,20 +15,23 @@ use crate::store::private;
 /// Bytes read at once.
 const PIECE: usize = 1 << 18;
 
-/// A backup that is being written, under its name with `.part` behind it. If its process is killed, the directory stays
-/// and is begun anew by the next backup to the same place.
+/// A backup that is being written, under its name with `.part` behind it, and removed if it is dropped before it is
+/// finished. If its process is killed, the directory stays and is begun anew by the next backup to the same place.
 pub(super) struct Part {
     name: PathBuf,
     part: PathBuf,
     /// Locked; the lock is free when the process is gone.
     directory: File,
+    is_finished: bool,
 }
 
 impl Part {
     pub(super) fn begin(name: &Path) -> Result<Self, BackupError> {
-        let mut part = name.as_os_str().to_owned();
+        // Without a slash behind it.
+        let name: PathBuf = name.components().collect();
+        let mut part = name.clone().into_os_string();
         part.push(".part");
-        let (name, part) = (name.to_owned(), PathBuf::from(part));
+        let part = PathBuf::from(part);
         let failed = |error| BackupError::File(part.clone(), error);
         let free = || if name.exists() { Err(BackupError::Exists(name.clone())) } else { Ok(()) };
         free()?;
@@ -39,7 +42,7 @@ impl Part {
         for left in fs::read_dir(&part).map_err(failed)? {
             fs::remove_file(left.map_err(failed)?.path()).map_err(failed)?;
         }
-        Ok(Self { name, part, directory })
+        Ok(Self { name, part, directory, is_finished: false })
     }
 
     pub(super) fn file(&self, name: &str) -> PathBuf {
@@ -47,7 +50,7 @@ impl Part {
     }
 
     /// Puts everything on the disk, and the backup in its place.
-    pub(super) fn finish(self, manifest: &Manifest) -> Result<(), BackupError> {
+    pub(super) fn finish(mut self, manifest: &Manifest) -> Result<(), BackupError> {
         let failed = |error| BackupError::File(self.part.clone(), error);
         let text = serde_json::to_vec_pretty(manifest).map_err(|error| failed(error.into()))?;
         let path = self.file(MANIFEST);
@@ -58,8 +61,18 @@ impl Part {
         }
         self.directory.sync_all().map_err(failed)?;
         fs::rename(&self.part, &self.name).map_err(failed)?;
+        self.is_finished = true;
+        let failed = |error| BackupError::File(self.name.clone(), error);
         let above = self.name.parent().filter(|above| !above.as_os_str().is_empty());
         File::open(above.unwrap_or(Path::new("."))).and_then(|above| above.sync_all()).map_err(failed)
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            fs::remove_dir_all(&self.part).ok();
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Backups of a store, taken while a server works on it, and the way back.
 //!
 //! Owns the layout of a backup: a directory with the data in one file and a manifest beside it. A backup holds one
-//! moment of the store, is read back before it gets its name, and what is restored from it is read back again: the sums
-//! are those of a transfer. Names no table.
+//! moment of the store and is read back before it gets its name; what is restored from it is compared with what it says
+//! its tables held. The sums are those of a transfer. Names no table.
 
 mod embedded;
 mod error;
@@ -20,7 +20,7 @@ use files::Part;
 use layout::{EMBEDDED_FILE, POSTGRES_FILE};
 pub use manifest::{BackupOf, HeldBy, Manifest};
 
-use super::open::Location;
+use super::open::{Location, refuse_marked};
 
 /// Backs up the store at `from` into the new directory `to`. `wal_limit` is how many MiB the log of an embedded store
 /// may grow to meanwhile, since it cannot be begun anew under a reader.
@@ -32,6 +32,8 @@ pub async fn back_up(
 ) -> Result<Manifest, BackupError> {
     if let Location::Embedded(directory) = from {
         embedded::refuse_missing(directory)?;
+        // Of a store that was moved away, every further backup would be the same.
+        refuse_marked(directory)?;
     }
     let part = Part::begin(to)?;
     let (engine, copied) = match from {

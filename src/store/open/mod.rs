@@ -39,7 +39,7 @@ pub async fn open_and_migrate(options: &Options) -> Result<Db, OpenError> {
 }
 
 /// Refuses a directory from which a store was moved, or into which one was not yet completely restored.
-fn refuse_marked(directory: &Path) -> Result<(), OpenError> {
+pub(super) fn refuse_marked(directory: &Path) -> Result<(), OpenError> {
     if let Some((mark, told)) = has_moved(directory) {
         return Err(OpenError::Moved { mark, told });
     }

@@ -42,6 +42,20 @@ pub(super) async fn used_table(conn: &mut PgConnection) -> Result<Option<String>
     Ok(None)
 }
 
+/// Begins a transaction of one moment before which all tables are locked: none, and no partition of one, is dropped or
+/// written anew until it ends. What is dropped is gone for earlier moments, too.
+pub(in crate::store) async fn begin_moment(conn: &mut PgConnection) -> Result<(), SqlError> {
+    let text = format!("select string_agg(quote_ident(c.relname), ', ') {TABLES}");
+    let names: Option<String> =
+        sqlx::query_scalar(AssertSqlSafe(text)).bind(HALF).fetch_one(&mut *conn).await?;
+    sqlx::query("begin isolation level repeatable read read only").execute(&mut *conn).await?;
+    if let Some(names) = names {
+        let text = format!("lock table {names} in access share mode");
+        sqlx::query(AssertSqlSafe(text)).execute(conn).await?;
+    }
+    Ok(())
+}
+
 /// A table of any kind, if the database has one; the mark of a transfer aside.
 pub(in crate::store) async fn any_table(conn: &mut PgConnection) -> Result<Option<String>, SqlError> {
     let text = "select c.relname::text from pg_class c where c.relnamespace = 'public'::regnamespace \
