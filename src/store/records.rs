@@ -4,6 +4,7 @@
 //! Numbers are assigned here, consecutively, to records that are new or whose content changed. A corrected record
 //! takes a new number; its old one is never reused.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
@@ -159,6 +160,8 @@ async fn correct(
     drivers: &Drivers,
     next: &mut i64,
 ) -> Result<Vec<Record>> {
+    let whole = correction;
+    let correction = &*since_kept(tx, write.vehicle_id, whole).await?;
     let mut stored = in_part(tx, write.vehicle_id, correction).await?;
     let found: HashSet<EventId> = stored.iter().map(|record| record.id).collect();
     let others: Vec<EventId> =
@@ -176,9 +179,29 @@ async fn correct(
     insert_records(&moved, place).run(tx).await?;
     undo_visits(tx, &difference.undone, correction.after).await?;
     correct_visits(tx, write, &correction.visits).await?;
-    replace_checkpoints(tx, write.vehicle_id, correction).await?;
-    adjust_checkpoints(tx, write.vehicle_id, correction).await?;
+    replace_checkpoints(tx, write.vehicle_id, whole).await?;
+    adjust_checkpoints(tx, write.vehicle_id, whole).await?;
     Ok(difference.changed)
+}
+
+/// A correction without what it says of records from before the instant since when the vehicle's past is kept: they stand as they
+/// were found, or are deleted. It began earlier, with the newest fix that there was.
+async fn since_kept<'c>(
+    tx: &mut Tx,
+    vehicle: VehicleId,
+    correction: &'c Correction,
+) -> Result<Cow<'c, Correction>> {
+    let select = "select kept_from from vehicle_state where vehicle_id = $1";
+    let kept: Option<(Option<Time>,)> = tx.on().sql(select).bind(vehicle.0).optional().await?;
+    let kept = kept.and_then(|(kept,)| kept).map(|Time(kept)| kept);
+    let Some(kept) = kept.filter(|kept| correction.after.is_none_or(|after| *kept > after)) else {
+        return Ok(Cow::Borrowed(correction));
+    };
+    let mut since = Correction { after: Some(kept), ..correction.clone() };
+    since.records.retain(|record| record.confirmed_at > kept);
+    let told: HashSet<EventId> = since.records.iter().map(|record| record.id).collect();
+    since.visits.retain(|visit| told.contains(&visit.record()));
+    Ok(Cow::Owned(since))
 }
 
 /// The active records in a correction's part.

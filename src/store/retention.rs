@@ -104,11 +104,13 @@ pub async fn keep_from(
     let from = checkpoint_before(&mut tx, vehicle, &tail, just_after(horizon)).await?;
     let after = from.as_ref().map(|checkpoint| checkpoint.at);
     let (fixes, is_reached) = fixes_behind(&mut tx, vehicle, &tail, after, Some(horizon)).await?;
-    let at = fixes.last().filter(|_| !is_reached).map_or(horizon, |stored| stored.fix.recorded_at);
+    // A device that was silent may still bring fixes from before the horizon: they are behind the newest one.
+    let newest = fixes.last().map(|stored| stored.fix.recorded_at).or(after);
+    let kept_from = newest.filter(|_| !is_reached).unwrap_or(horizon);
     let judged = read_vehicle(&mut tx, vehicle).await?;
     drop(tx);
     let context = Context { vehicle: &judged, fences, detected_at: now };
-    let checkpoint = tracking::checkpoint_at(at, from.as_ref(), &fixes, &context);
+    let checkpoint = newest.map(|at| tracking::checkpoint_at(at, from.as_ref(), &fixes, &context));
     // A correction on its way would write back the state it started from.
     let Some(mut held) = track.hold_commits().await? else { return Ok(true) };
     let tx = held.tx();
@@ -117,11 +119,13 @@ pub async fn keep_from(
         // A correction may have come and gone: once more, from what is stored now.
         found => return held.rollback().await.map(|()| found.is_none()),
     }
-    insert_checkpoints(std::iter::once((vehicle, &checkpoint)))?.run(tx).await?;
-    let older = "delete from checkpoint where vehicle_id = $1 and at < $2";
-    tx.on().sql(older).bind(vehicle.0).bind(Time(at)).run().await?;
+    if let Some(checkpoint) = &checkpoint {
+        insert_checkpoints(std::iter::once((vehicle, checkpoint)))?.run(tx).await?;
+        let older = "delete from checkpoint where vehicle_id = $1 and at < $2";
+        tx.on().sql(older).bind(vehicle.0).bind(Time(checkpoint.at)).run().await?;
+    }
     let keep = "update vehicle_state set kept_from = $2 where vehicle_id = $1";
-    tx.on().sql(keep).bind(vehicle.0).bind(Time(at)).run().await?;
+    tx.on().sql(keep).bind(vehicle.0).bind(Time(kept_from)).run().await?;
     held.commit().await?;
     Ok(is_reached)
 }

@@ -16,6 +16,7 @@ for_each_engine!(
     what_is_past_retention_goes_and_the_rest_stays,
     an_organization_that_cannot_be_read_does_not_keep_the_others_data,
     what_comes_late_is_judged_as_if_nothing_had_gone,
+    what_a_silent_device_kept_from_before_the_horizon_is_judged_once,
     cursors_stay_good_for_seven_days,
     fuel_goes_by_its_own_days,
 );
@@ -231,6 +232,44 @@ async fn what_comes_late_is_judged_as_if_nothing_had_gone(store: TestStore) {
     assert!(judged.len() > corrected.len() && judged.is_subset(&all), "{judged:#?}\n{all:#?}");
     let Gone { chunks, positions, .. } = delete_past(&server).await;
     assert_eq!((chunks, positions), (0, 0));
+    server.stop().await;
+}
+
+/// The device of a bus that stood inside was silent for weeks; events are kept for ten days and positions for ever.
+async fn what_a_silent_device_kept_from_before_the_horizon_is_judged_once(store: TestStore) {
+    let server = Server::start(&store).await;
+    let (fleet, control) = (server.fleet("org").await, server.fleet("control").await);
+    let now = server.context.clock.now();
+    let mut buses = Vec::new();
+    for fleet in [&fleet, &control] {
+        fleet.fence("depot").await;
+        let bus = fleet.bus("bus").await;
+        bus.report(&server, [40 * DAY + 60, 40 * DAY].map(|ago| fix(now, ago, INSIDE)).to_vec()).await;
+        buses.push(bus);
+        fleet.bus("unheard").await;
+    }
+    keep(&fleet, json!({ "eventsDays": 10 })).await;
+    server.pass(9 * DAY);
+    delete_past(&server).await;
+    let role = waypost::domain::account::Role::Dispatcher;
+    let (token, other) = (server.sign_in(&fleet.id, role).await.0, server.sign_in(&control.id, role).await.0);
+    let all = now.plus_seconds(-100.0 * DAY as f64);
+    let buffered = [(30 * DAY, OUTSIDE), (20 * DAY, INSIDE), (12 * HOUR, INSIDE), (11 * HOUR, OUTSIDE)];
+    for late in [vec![], vec![(20 * DAY - 600, INSIDE)], vec![(HOUR * 23, OUTSIDE), (HOUR * 22, INSIDE)]] {
+        for bus in &buses {
+            let all = buffered.iter().filter(|_| late.is_empty()).chain(&late);
+            bus.report(&server, all.map(|(ago, latitude)| fix(now, *ago, *latitude)).collect()).await;
+        }
+        until_clean(&store.db).await;
+        let (told, expected) = (records(&fleet, &token, all).await.0, records(&control, &other, all).await.0);
+        assert_eq!(told, expected, "{late:?}");
+        let visits = async |token: &str| {
+            let visits = listed(&server, "/v1/visits", token).await;
+            let times = |visit: &Value| json!([visit["enteredAt"], visit["exitedAt"]]).to_string();
+            visits.iter().map(times).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(visits(&token).await, visits(&other).await, "{late:?}");
+    }
     server.stop().await;
 }
 
