@@ -135,18 +135,33 @@ pub async fn following(
     entries(stmt).await
 }
 
-/// The newest entry of quality `ok` of a vehicle before an instant.
+/// How many entries before an instant are looked through for a good one: first few, since it is mostly among them.
+const LOOKED_THROUGH: [i64; 2] = [100, 20_000];
+
+/// The newest entry of quality `ok` of a vehicle before an instant, if there is one among the newest 20,000: a sensor that has
+/// failed for longer has no level to begin with.
 pub async fn newest_before(
     db: &Db,
     scope: &OrgScope,
     vehicle: VehicleId,
     before: Timestamp,
 ) -> Result<Option<FuelEntry>> {
-    let stmt = select(db, scope)
-        .push(" and vehicle_id = ")
-        .push_bind(vehicle.0)
-        .push(" and quality = 'ok' and recorded_at < ")
-        .push_bind(Time(before))
-        .push(" order by recorded_at desc limit 1");
-    Ok(entries(stmt).await?.pop())
+    for some in LOOKED_THROUGH {
+        let stmt = select(db, scope)
+            .push(" and vehicle_id = ")
+            .push_bind(vehicle.0)
+            .push(" and quality = 'ok' and recorded_at < ")
+            .push_bind(Time(before))
+            .push(" and recorded_at >= (select min(recorded_at) from (select recorded_at from fuel_log where vehicle_id = ")
+            .push_bind(vehicle.0)
+            .push(" and recorded_at < ")
+            .push_bind(Time(before))
+            .push(" order by recorded_at desc limit ")
+            .push_bind(some)
+            .push(") newest) order by recorded_at desc limit 1");
+        if let Some(found) = entries(stmt).await?.pop() {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
