@@ -4,6 +4,7 @@
 //! what it wrote itself: in the thing's turn, what is stored by then is read and published. The last turn
 //! publishes the newest state, and what was deleted stays deleted.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
@@ -141,9 +142,11 @@ pub(super) async fn commit(
 /// Tells the live core of what changed, each in its turn and however long that takes; `answer` hears what fails meanwhile.
 async fn publish(
     context: &Context,
-    live_resources: Vec<(OrgScope, LiveResource)>,
+    mut live_resources: Vec<(OrgScope, LiveResource)>,
     answer: &impl Fn(Result<(), OpError>),
 ) {
+    let mut known = HashSet::new();
+    live_resources.retain(|(_, live_resource)| known.insert(live_resource.id()));
     let (turns, fences) = (&Mutex::new(Vec::new()), &Mutex::new(Vec::new()));
     let see_through = async |(scope, live_resource): (OrgScope, LiveResource)| {
         let turn = context.keyed_lock.lock(live_resource.id()).await;
