@@ -10,7 +10,6 @@ use waypost::context::Context;
 use waypost::mail::Mailbox;
 use waypost::ops::scoped::Scoped;
 use waypost::ops::{assignments, drivers, geofence_import, organizations, system_users, vehicles};
-use waypost_actors::model::OrganizationId;
 
 use super::child::Ready;
 use super::history::FUEL_EVERY;
@@ -62,8 +61,8 @@ impl Prepare<'_> {
         let organization =
             organizations::create_organization(self.context, Some(&caller), body.into()).await?.0.id;
         organizations::activate_organization(self.context, &caller, organization).await?;
-        self.make_program(&caller, organization).await?;
         let by = Scoped { caller, organization: Some(organization) };
+        self.make_program(&by).await?;
         let fences = self.make_fences(&by).await?;
         let mut ready = Ready { fences, organization: organization.to_string(), ..Ready::default() };
         for number in 0..self.world.vehicles {
@@ -100,15 +99,14 @@ impl Prepare<'_> {
         Ok(())
     }
 
-    async fn make_program(&self, caller: &Caller, organization: OrganizationId) -> Result<()> {
+    async fn make_program(&self, by: &Scoped) -> Result<()> {
         let body = json!({
-            "organizationId": organization,
             "name": "loader",
             "email": PROGRAM,
             "password": PASSWORD,
             "scopes": ["positions:ingest"],
         });
-        system_users::create_system_user(self.context, Some(caller), body.into()).await?;
+        system_users::create_system_user(self.context, Some(by), body.into()).await?;
         let letter = self.mailbox.nth(PROGRAM, 1).await;
         let token = letter.link.rsplit(['=', '/']).next().unwrap_or_default();
         self.context.auth.verify_system_user(token, None).await?;
@@ -135,7 +133,7 @@ impl Prepare<'_> {
                 feature: async |index| Ok(body((&some[index], first + index))),
                 turn: (),
             };
-            let place = |_, pointer: &str, _| pointer.to_owned();
+            let place = |_, pointer: &str| pointer.to_owned();
             let made = geofence_import::import_geofences(self.context, by, features, place).await?;
             for result in made.results {
                 match result.id {
