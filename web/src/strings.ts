@@ -39,6 +39,9 @@ export const strings = {
     status: (status: number) => `The server answered ${status}.`,
     unreachable: "The server cannot be reached.",
     dismiss: "Dismiss",
+    partMissing: "A part of the page could not be loaded. Reload the page.",
+    updated: "Waypost was updated. Reload the page to see all of it.",
+    reload: "Reload",
   },
   connection: {
     connecting: "Connecting …",
