@@ -442,3 +442,33 @@ test("what was asked of one fleet is not shown with another, however late it com
   assert.equal(await events.getByText("Eastern depot").count(), 0);
   assert.deepEqual(page.faults, []);
 });
+
+test("what is made and whose answer is lost is made once, and a list that cannot be read again makes nothing unsaved", async () => {
+  const { page, fleet } = await signedIn("#/drivers/new");
+  const keys = [];
+  const isDrivers = ({ pathname }) => pathname.startsWith("/v1/drivers");
+  await page.route(isDrivers, async (route) => {
+    if (route.request().method() !== "POST") return route.abort();
+    keys.push(await route.request().headerValue("idempotency-key"));
+    if (keys.length === 1) await route.fetch();
+    return keys.length <= 3 ? route.abort() : route.continue();
+  });
+  await page.getByLabel("First name").fill("Astrid");
+  await page.getByLabel("Last name").fill("Lind");
+  const save = page.getByRole("button", { name: "Save" });
+  await save.click();
+  await page.getByText("Not saved: The server cannot be reached.").waitFor();
+  await save.click();
+  await page.waitForURL(({ hash }) => /^#\/drivers\/.{20}/.test(hash));
+  assert.equal(new Set(keys).size, 1, "the same content has the same key");
+  assert.equal(await page.getByText("Not saved").count(), 0);
+  assert.equal((await fleet.admin.get("/v1/drivers?q=lind")).data.length, 1);
+
+  await page.unroute(isDrivers);
+  await visit(page, "#/drivers/new");
+  await page.getByLabel("First name").fill("Astrid");
+  await page.getByLabel("Last name").fill("Lind");
+  await save.click();
+  await page.waitForURL(({ hash }) => /^#\/drivers\/.{20}/.test(hash));
+  assert.equal((await fleet.admin.get("/v1/drivers?q=lind")).data.length, 2, "once it is answered, the same again is another one");
+});

@@ -117,11 +117,11 @@ const readVehicles = (begin?: (count: number) => void) => read<VehicleOut>(vehic
 /** Loads the master data of all vehicles again. */
 const loadVehicles = once(() => readVehicles());
 
-/** Loads the master data of one vehicle again: after it was changed. */
+/** Loads the master data of one vehicle again: after it was changed. What goes wrong is told and not thrown: what was done is done. */
 export const loadVehicle = (id: string) => ofShown(
   () => api.get("/v1/vehicles", { query: { ...scope.peek(), vehicleId: [id], include: "none" } }),
   ({ data: [data] }) => { vehicles.value = put(vehicles.peek(), [{ resourceId: id, data }]); },
-);
+).catch(notice);
 
 /** Loads the fences again: after one was changed. */
 export const loadFences = once(() =>

@@ -77,7 +77,7 @@ export function FencesView() {
 
   const show = async (id: string | null) => {
     isGone.current = id === null;
-    await loadFences();
+    await loadFences().catch(notice);
     saved.value = id;
     location.hash = id ? href("fences", id) : href("fences");
   };
@@ -89,7 +89,7 @@ export function FencesView() {
         <Detail key={open} title={fence?.name ?? words.new} back={href("fences")}>
           <p role="status" class="said">{saved.value === open && strings.manage.form.saved}</p>
           {fence && <PastCorrection id={fence.id} version={version} />}
-          {draft.value && <FenceForm key={open} fence={fence ?? null} draft={draft.value} desk={desk} onSaved={(id) => show(id).catch(notice)} onGone={() => show(null)} />}
+          {draft.value && <FenceForm key={open} fence={fence ?? null} draft={draft.value} desk={desk} onSaved={(id) => void show(id)} onGone={() => show(null)} />}
           {fence && !may("writeGeofences") && <FenceFacts fence={fence} />}
         </Detail>
       )}
