@@ -7,7 +7,7 @@ import { VEHICLES_LIMIT, all, api } from "../api/client";
 import { reached } from "../api/reach";
 import { isOperator, knowSelf, me } from "../api/session";
 import type { ChangedResource, FuelEvent, Organization, ShownChange, TripEvent, User, VehicleOut } from "../api/schema";
-import { type Fence, isAlert, isKept, isTrip } from "../api/types";
+import { type Fence, KEPT, isAlert, isKept, isTrip } from "../api/types";
 import { LiveFeed } from "../live/feed";
 import type { Said, Suspected } from "../live/protocol";
 import { serverSays } from "./clock";
@@ -128,7 +128,7 @@ export const loadFences = once(() =>
   read<Fence>(fences, (page) => api.get("/v1/geofences", { query: { ...page, ...scope.value, geometry: "full", sort: "name" } })));
 
 const loadEvents = () => ofShown(
-  () => api.get("/v1/events", { query: { ...scope.value, limit: EVENTS_AT_START } }),
+  () => api.get("/v1/events", { query: { ...scope.value, type: KEPT, limit: EVENTS_AT_START } }),
   ({ data }) => events.add(...data.filter(isKept)),
 );
 
