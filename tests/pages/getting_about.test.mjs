@@ -45,6 +45,8 @@ test("Ctrl-K finds vehicles, plates, drivers, fences and commands, and goes ther
   await page.waitForURL((url) => url.hash === "#/fleet/new");
   await find("59.33, 18.06", "Fence here");
   await eventually(async () => assert.equal(await page.getByLabel("Centre latitude").inputValue(), "59.33"));
+  await find("48.2, 16.37", "Fence here");
+  await eventually(async () => assert.equal(await page.getByLabel("Centre latitude").inputValue(), "48.2"));
   // the other key, but not where one writes
   await page.getByLabel("Name", { exact: true }).fill("a/b");
   assert.equal(await page.getByRole("combobox", { name: "Go to" }).count(), 0);

@@ -7,7 +7,7 @@ import { useRef } from "preact/hooks";
 import { isAsking } from "../api/client";
 import { isOperator, me, signOut } from "../api/session";
 import { choose, organization, organizations } from "../state/fleet";
-import { href, route } from "../state/route";
+import { href, orAsk, route } from "../state/route";
 import { type Choice, choice } from "../state/theme";
 import { strings } from "../strings";
 import { VIEWS, type View } from "../views";
@@ -74,17 +74,19 @@ function Navigation() {
 }
 
 function SignOut() {
-  return <button type="button" class="sign-out" title={me.value?.email ?? ""} onClick={() => void signOut()}>{strings.signIn.signOut}</button>;
+  return <button type="button" class="sign-out" title={me.value?.email ?? ""} onClick={() => orAsk(() => void signOut())}>{strings.signIn.signOut}</button>;
 }
 
 function OrganizationChoice() {
   if (!isOperator.value) return <span class="quiet">{organization.value?.name}</span>;
-  const pick = (id: string) => {
-    const chosen = organizations.value.find((one) => one.id === id);
-    if (chosen) choose(chosen);
+  const pick = (select: HTMLSelectElement) => {
+    const chosen = organizations.value.find(({ id }) => id === select.value);
+    // it may be asked first whether that is meant
+    select.value = organization.peek()?.id ?? "";
+    if (chosen) orAsk(() => choose(chosen));
   };
   return (
-    <select aria-label={strings.organization.label} value={organization.value?.id ?? ""} onChange={(event) => pick(event.currentTarget.value)}>
+    <select aria-label={strings.organization.label} value={organization.value?.id ?? ""} onChange={(event) => pick(event.currentTarget)}>
       {organizations.value.map(({ id, name }) => <option key={id} value={id}>{name}</option>)}
     </select>
   );

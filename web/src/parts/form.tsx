@@ -6,6 +6,7 @@ import { type ComponentChildren, createContext } from "preact";
 import { useContext, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import { Problem, sentence } from "../api/problem";
+import { holdWriting } from "../state/route";
 import { strings } from "../strings";
 
 export type Members = Readonly<Record<string, unknown>>;
@@ -155,6 +156,7 @@ interface FormProps {
 /** The form: its fields, what the server refused, its buttons. */
 export function Form({ draft, label, action, work, isMeant, onCancel, more, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
+  useLayoutEffect(() => holdWriting(() => Object.keys(draft.changes()).length > 0), [draft]);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     if (draft.isBusy.value || (isMeant && !(await isMeant())) || (await draft.submit(work))) return;

@@ -10,6 +10,7 @@ import type { ChangedResource, FuelEvent, Organization, ShownChange, TripEvent, 
 import { type Fence, KEPT, isAlert, isKept, isTrip } from "../api/types";
 import { LiveFeed } from "../live/feed";
 import type { Said, Suspected } from "../live/protocol";
+import { camera } from "./camera";
 import { serverSays } from "./clock";
 import { Events } from "./events";
 import { Inside } from "./inside";
@@ -135,6 +136,8 @@ const loadEvents = () => ofShown(
 /** Shows another organization. */
 export function choose(chosen: Organization): void {
   localStorage.setItem(CHOSEN, chosen.id);
+  // its fleet is elsewhere
+  camera.value = null;
   organization.value = chosen;
 }
 
