@@ -10,6 +10,8 @@ export const strings = {
   product: "Waypost",
   navigation: "Main",
   manageMenu: "Manage",
+  timesIn: (zone: string) => `Times: ${zone}`,
+  timesInWhy: "Another time zone than this computer's",
   skip: "Skip to content",
   signIn: {
     title: "Sign in",

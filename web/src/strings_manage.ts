@@ -16,6 +16,7 @@ export const manage = {
     saved: "Saved.",
     optional: "optional",
     none: "none",
+    timesAre: (zone: string) => `In ${zone}.`,
     number: "This must be a number.",
     whole: "This must be a whole number.",
     grouped: (plain: string) => `Write it without separators: ${plain}.`,

@@ -6,6 +6,7 @@ import { useRef } from "preact/hooks";
 
 import { isAsking } from "../api/client";
 import { isOperator, me, signOut } from "../api/session";
+import { foreignZone } from "../format";
 import { choose, organization, organizations } from "../state/fleet";
 import { href, orAsk, route } from "../state/route";
 import { type Choice, choice } from "../state/theme";
@@ -25,6 +26,7 @@ export function Shell({ search, children }: { search: ComponentChildren; childre
         {search}
         {me.value && <ConnectionMark />}
         {me.value && <OrganizationChoice />}
+        {me.value && <Zone />}
         <ThemeChoice />
         {me.value && <a class="quiet own" href={href("me")} title={me.value.email}>{me.value.firstName}</a>}
         {me.value && <SignOut />}
@@ -64,6 +66,7 @@ function Navigation() {
             <div class="menu-own">
               <a href={href("me")} onClick={close}>{strings.manage.users.own}</a>
               <ThemeChoice />
+              <Zone />
               <SignOut />
             </div>
           </div>
@@ -71,6 +74,12 @@ function Navigation() {
       </div>
     </nav>
   );
+}
+
+/** In which zone times are, where that is not the computer's: they would be taken for its own. */
+function Zone() {
+  const found = foreignZone();
+  return found ? <span class="quiet" title={strings.timesInWhy}>{strings.timesIn(found)}</span> : null;
 }
 
 function SignOut() {

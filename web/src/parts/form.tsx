@@ -6,6 +6,7 @@ import { type ComponentChildren, createContext } from "preact";
 import { useContext, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import { Problem, sentence } from "../api/problem";
+import { zone } from "../format";
 import { holdWriting } from "../state/route";
 import { strings } from "../strings";
 
@@ -226,9 +227,13 @@ interface TextProps extends FieldProps {
   readonly autocomplete?: string;
 }
 
+/** The hint of a field of a time, which says in which zone it is meant. */
+export const timeHint = (hint = ""): string => `${hint} ${strings.manage.form.timesAre(zone())}`.trim();
+
 /** Text; empty is null. */
-export function TextField({ type = "text", required = false, rows, autocomplete = "off", ...field }: TextProps) {
+export function TextField({ type = "text", required = false, rows, autocomplete = "off", ...rest }: TextProps) {
   const draft = useFormDraft();
+  const field = type === "datetime-local" ? { ...rest, hint: timeHint(rest.hint) } : rest;
   const value = String(draft.at(field.of) ?? "");
   const put = (text: string) => draft.put(field.of, text === "" ? null : text);
   return (
