@@ -297,6 +297,40 @@ test("where there is no driver yet, assigning one leads to a new driver and back
   assert.deepEqual(page.faults, []);
 });
 
+test("nobody is assigned without a choice, and the only one who is found is taken as one goes on", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const bus = await fleet.vehicle("Bus 7");
+  await fleet.admin.post("/v1/drivers", { firstName: "Astrid", lastName: "Lind" });
+  await fleet.admin.post("/v1/drivers", { firstName: "Nils", lastName: "Ek" });
+  const { page } = await signedIn(`#/live/${bus.id}`, fleet);
+  const asked = [];
+  page.on("request", (request) => { if (request.method() === "POST" && request.url().includes("assign")) asked.push(new URL(request.url()).pathname); });
+  const panel = detail(page, "Bus 7");
+  await panel.getByRole("button", { name: "Assign driver" }).click();
+  const dialog = page.getByRole("dialog");
+  const driver = dialog.getByRole("combobox", { name: "Driver" });
+  await dialog.getByRole("button", { name: "Assign" }).click();
+  assert.equal(await driver.evaluate((element) => element.validationMessage), "Choose one of those that are found.");
+  assert.deepEqual(asked, []);
+  // two are found: nobody is guessed
+  await driver.fill("i");
+  await dialog.getByRole("option").nth(1).waitFor();
+  await driver.press("Tab");
+  assert.equal(await driver.inputValue(), "");
+  await driver.fill("lin");
+  await dialog.getByRole("option", { name: "Nils Ek" }).waitFor({ state: "detached" });
+  await dialog.getByRole("option", { name: "Astrid Lind" }).waitFor();
+  // a key that is the input method's chooses nobody
+  await driver.dispatchEvent("keydown", { key: "Enter", isComposing: true, bubbles: true });
+  assert.equal(await driver.inputValue(), "lin");
+  await driver.press("Tab");
+  assert.equal(await driver.inputValue(), "Astrid Lind");
+  await dialog.getByRole("button", { name: "Assign" }).click();
+  await panel.getByRole("link", { name: "Astrid Lind" }).waitFor();
+  assert.equal(asked.length, 1);
+  assert.deepEqual(page.faults, []);
+});
+
 test("a dispatcher without a driver to assign is told who enters one", async () => {
   const fleet = await Fleet.make(stage.server);
   const bus = await fleet.admin.post("/v1/vehicles", { name: "Bus 7" });

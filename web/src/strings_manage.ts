@@ -32,6 +32,7 @@ export const manage = {
     noMatchNext: "Try a part of the name.",
     pick: "Search to add",
     find: "Search by name",
+    choose: "Choose one of those that are found.",
     pickOne: (name: string) => `Add ${name}`,
     unpick: (name: string) => `Remove ${name}`,
     picked: (label: string) => `${label}: chosen`,
