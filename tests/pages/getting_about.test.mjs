@@ -118,3 +118,24 @@ test("a phone is set up by a code, and its first position is told", async () => 
   await dialog.getByText("First position received").waitFor();
   assert.deepEqual(page.faults, []);
 });
+
+test("Escape in the search of vehicles leaves the vehicle open, and a key of an input method goes nowhere", async () => {
+  const { page, seven } = await fleetOf();
+  await page.goto(`/#/live/${seven.id}`);
+  const panel = page.getByRole("region", { name: "Bus 7", exact: true });
+  await panel.waitFor();
+  const search = page.getByRole("searchbox", { name: "Search vehicles" });
+  await search.fill("tram");
+  await search.press("Escape");
+  assert.ok(page.url().endsWith(seven.id));
+  await page.keyboard.press("Control+k");
+  const box = page.getByRole("combobox", { name: "Go to" });
+  await box.fill("drivers");
+  await page.getByRole("option", { name: "Drivers" }).waitFor();
+  await box.dispatchEvent("keydown", { key: "Enter", isComposing: true, bubbles: true });
+  assert.ok(await page.getByRole("dialog").isVisible());
+  assert.ok(page.url().endsWith(seven.id));
+  await box.press("Enter");
+  await page.waitForURL((url) => url.hash === "#/drivers");
+  assert.deepEqual(page.faults, []);
+});

@@ -38,8 +38,8 @@ export function LiveView() {
   const links = useMemo(() => ({ chosen, isFollowing, trail: trail.points, way: trail.way, pick, backToNow, onMap }), []);
   const escape = (event: KeyboardEvent) => {
     // what is being written or answered has an Escape of its own
-    const isWriting = event.target instanceof Element && event.target.closest("dialog, form");
-    if (event.key !== "Escape" || event.defaultPrevented || isWriting || !chosen.peek()) return;
+    const isWriting = event.target instanceof Element && event.target.closest("dialog, form, [type=search]");
+    if (event.key !== "Escape" || event.isComposing || event.defaultPrevented || isWriting || !chosen.peek()) return;
     if (way.peek()) backToNow();
     else location.hash = liveHref();
   };
