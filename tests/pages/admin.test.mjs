@@ -387,6 +387,15 @@ test("a user is invited, follows the link of the letter and signs in; then is di
   await page.getByLabel("Role").selectOption("dispatcher");
   await page.getByRole("button", { name: "Send invitation" }).click();
   await page.getByText("An invitation is on its way to nora@example.org.").waitFor();
+  await page.getByRole("link", { name: "Ada Admin" }).click();
+  await detail(page, "Ada Admin").waitFor();
+  assert.equal(await page.getByText("An invitation is on its way").count(), 0, "it is nobody else's");
+  await page.getByLabel("Phone").fill("+46 70 123");
+  await page.getByRole("button", { name: "Save" }).click();
+  await detail(page, "Ada Admin").getByText("Saved.").waitFor();
+  await page.getByRole("link", { name: "Nora Ny" }).click();
+  await detail(page, "Nora Ny").waitFor();
+  assert.equal(await page.getByText("Saved.").count(), 0);
 
   const token = (await stage.server.linkFor("nora@example.org", "invite")).split("/invite/")[1];
   await new Client(stage.server.url).post(`/v1/auth/accept-invite/${token}`, { password: PASSWORD });
