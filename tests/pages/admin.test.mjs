@@ -297,6 +297,40 @@ test("where there is no driver yet, assigning one leads to a new driver and back
   assert.deepEqual(page.faults, []);
 });
 
+test("nobody is assigned without a choice, and the only one who is found is taken as one goes on", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const bus = await fleet.vehicle("Bus 7");
+  await fleet.admin.post("/v1/drivers", { firstName: "Astrid", lastName: "Lind" });
+  await fleet.admin.post("/v1/drivers", { firstName: "Nils", lastName: "Ek" });
+  const { page } = await signedIn(`#/live/${bus.id}`, fleet);
+  const asked = [];
+  page.on("request", (request) => { if (request.method() === "POST" && request.url().includes("assign")) asked.push(new URL(request.url()).pathname); });
+  const panel = detail(page, "Bus 7");
+  await panel.getByRole("button", { name: "Assign driver" }).click();
+  const dialog = page.getByRole("dialog");
+  const driver = dialog.getByRole("combobox", { name: "Driver" });
+  await dialog.getByRole("button", { name: "Assign" }).click();
+  assert.equal(await driver.evaluate((element) => element.validationMessage), "Choose one of those that are found.");
+  assert.deepEqual(asked, []);
+  // two are found: nobody is guessed
+  await driver.fill("i");
+  await dialog.getByRole("option").nth(1).waitFor();
+  await driver.press("Tab");
+  assert.equal(await driver.inputValue(), "");
+  await driver.fill("lin");
+  await dialog.getByRole("option", { name: "Nils Ek" }).waitFor({ state: "detached" });
+  await dialog.getByRole("option", { name: "Astrid Lind" }).waitFor();
+  // a key that is the input method's chooses nobody
+  await driver.dispatchEvent("keydown", { key: "Enter", isComposing: true, bubbles: true });
+  assert.equal(await driver.inputValue(), "lin");
+  await driver.press("Tab");
+  assert.equal(await driver.inputValue(), "Astrid Lind");
+  await dialog.getByRole("button", { name: "Assign" }).click();
+  await panel.getByRole("link", { name: "Astrid Lind" }).waitFor();
+  assert.equal(asked.length, 1);
+  assert.deepEqual(page.faults, []);
+});
+
 test("a dispatcher without a driver to assign is told who enters one", async () => {
   const fleet = await Fleet.make(stage.server);
   const bus = await fleet.admin.post("/v1/vehicles", { name: "Bus 7" });
@@ -353,6 +387,15 @@ test("a user is invited, follows the link of the letter and signs in; then is di
   await page.getByLabel("Role").selectOption("dispatcher");
   await page.getByRole("button", { name: "Send invitation" }).click();
   await page.getByText("An invitation is on its way to nora@example.org.").waitFor();
+  await page.getByRole("link", { name: "Ada Admin" }).click();
+  await detail(page, "Ada Admin").waitFor();
+  assert.equal(await page.getByText("An invitation is on its way").count(), 0, "it is nobody else's");
+  await page.getByLabel("Phone").fill("+46 70 123");
+  await page.getByRole("button", { name: "Save" }).click();
+  await detail(page, "Ada Admin").getByText("Saved.").waitFor();
+  await page.getByRole("link", { name: "Nora Ny" }).click();
+  await detail(page, "Nora Ny").waitFor();
+  assert.equal(await page.getByText("Saved.").count(), 0);
 
   const token = (await stage.server.linkFor("nora@example.org", "invite")).split("/invite/")[1];
   await new Client(stage.server.url).post(`/v1/auth/accept-invite/${token}`, { password: PASSWORD });
@@ -441,4 +484,67 @@ test("what was asked of one fleet is not shown with another, however late it com
   await events.getByText("Western depot").waitFor();
   assert.equal(await events.getByText("Eastern depot").count(), 0);
   assert.deepEqual(page.faults, []);
+});
+
+test("what an operator has begun for one organization is asked about before another is shown, and is not taken along", async () => {
+  const [first, second] = [await Fleet.make(stage.server, "Eastern"), await Fleet.make(stage.server, "Western")];
+  const page = await stage.page();
+  await signIn(page, { email: "root@example.org", password: PASSWORD });
+  const choice = page.getByLabel("Organization", { exact: true });
+  await choice.selectOption({ label: "Eastern" });
+  const asking = page.getByRole("dialog", { name: "Leave without saving?" });
+  for (const [view, field] of [["#/drivers/new", "First name"], ["#/fences/new", "Name"], ["#/fleet/new", "Name"]]) {
+    await visit(page, view);
+    const written = page.getByLabel(field, { exact: true });
+    await choice.selectOption({ label: "Western" });
+    await choice.selectOption({ label: "Eastern" });
+    assert.equal(await asking.count(), 0, "nothing is lost yet");
+    await written.fill("Eastern's");
+    await choice.selectOption({ label: "Western" });
+    await asking.getByRole("button", { name: "Cancel" }).click();
+    await asking.waitFor({ state: "detached" });
+    assert.equal(await choice.inputValue(), first.organization.id);
+    assert.equal(await written.inputValue(), "Eastern's");
+    await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+    await asking.getByRole("button", { name: "Cancel" }).click();
+    await choice.selectOption({ label: "Western" });
+    await asking.getByRole("button", { name: "Leave" }).click();
+    await asking.waitFor({ state: "detached" });
+    assert.equal(await choice.inputValue(), second.organization.id);
+    assert.equal(await written.inputValue(), "");
+    await choice.selectOption({ label: "Eastern" });
+  }
+  await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("button", { name: "Sign in" }).waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
+test("what is made and whose answer is lost is made once, and a list that cannot be read again makes nothing unsaved", async () => {
+  const { page, fleet } = await signedIn("#/drivers/new");
+  const keys = [];
+  const isDrivers = ({ pathname }) => pathname.startsWith("/v1/drivers");
+  await page.route(isDrivers, async (route) => {
+    if (route.request().method() !== "POST") return route.abort();
+    keys.push(await route.request().headerValue("idempotency-key"));
+    if (keys.length === 1) await route.fetch();
+    return keys.length <= 3 ? route.abort() : route.continue();
+  });
+  await page.getByLabel("First name").fill("Astrid");
+  await page.getByLabel("Last name").fill("Lind");
+  const save = page.getByRole("button", { name: "Save" });
+  await save.click();
+  await page.getByText("Not saved: The server cannot be reached.").waitFor();
+  await save.click();
+  await page.waitForURL(({ hash }) => /^#\/drivers\/.{20}/.test(hash));
+  assert.equal(new Set(keys).size, 1, "the same content has the same key");
+  assert.equal(await page.getByText("Not saved").count(), 0);
+  assert.equal((await fleet.admin.get("/v1/drivers?q=lind")).data.length, 1);
+
+  await page.unroute(isDrivers);
+  await visit(page, "#/drivers/new");
+  await page.getByLabel("First name").fill("Astrid");
+  await page.getByLabel("Last name").fill("Lind");
+  await save.click();
+  await page.waitForURL(({ hash }) => /^#\/drivers\/.{20}/.test(hash));
+  assert.equal((await fleet.admin.get("/v1/drivers?q=lind")).data.length, 2, "once it is answered, the same again is another one");
 });

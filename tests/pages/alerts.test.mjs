@@ -161,6 +161,33 @@ test("a new alert rings and notifies where somebody chose so, and nowhere else",
   assert.deepEqual(one.faults, []);
 });
 
+test("of more than fifty alerts the urgent one stands first though it is the oldest, and none of the old ones rings as new", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const depot = await fleet.circle("Depot", DEPOT, 300);
+  await fleet.admin.put(`/v1/geofences/${depot.id}`, { rules: { dwellAfterSeconds: 600 }, effectiveFrom: null });
+  const fast = await fleet.vehicle("Fast", { tracking: { maxSpeedKmh: null, overspeedKmh: 50 } });
+  await fast.report(Array.from({ length: 13 }, (_, index) => ({
+    latitude: 59.4 + index * 0.003, longitude: 18.06, speedKmh: 110, recordedAt: new Date(Date.now() - 100 * MINUTE_MS + index * 10_000).toISOString(),
+  })));
+  const stay = (bus) => bus.report([50, 45, 40, 35].map((minutes) => ({ ...DEPOT, speedKmh: 0, recordedAt: ago(minutes) })));
+  const buses = await fleet.vehicles(55);
+  await Promise.all(buses.map(stay));
+  const page = await stage.page();
+  const calls = await listenIn(page);
+  await page.addInitScript(() => localStorage.setItem("waypost.alerts.sound", "on"));
+  await signIn(page, fleet);
+  await eventually(async () => assert.match(await page.title(), /^\(56\)/));
+  assert.match(await region(page, "Attention").getByRole("listitem").first().innerText(), /Fast Speeding/);
+  const { data: [newest] } = await fleet.admin.get("/v1/alerts?open=true&limit=1");
+  await fleet.admin.post(`/v1/alerts/${newest.id}/snooze`, { until: ago(-60) });
+  await eventually(async () => assert.match(await page.title(), /^\(55\)/));
+  assert.equal((await calls()).notes, 0);
+  await stay(await fleet.vehicle("Bus 99"));
+  await eventually(async () => assert.match(await page.title(), /^\(56\)/));
+  assert.equal((await calls()).notes, 2);
+  assert.deepEqual(page.faults, []);
+});
+
 test("where pages can make no notification, as on Android, none is offered, and an alert is shown and rings as elsewhere", async () => {
   const fleet = await Fleet.make(stage.server);
   const bus = await fleet.vehicle("Bus 9", { tracking: { maxSpeedKmh: null, overspeedKmh: 50 } });

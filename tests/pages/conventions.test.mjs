@@ -99,3 +99,26 @@ for (const [browser, shown, other] of [["en-US", /\b6:\d\d:\d\d\sAM$/, /^0/], ["
     assert.deepEqual(page.faults, []);
   });
 }
+
+test("a time is typed in a zone that is named, and where that is not the computer's the head says so", async () => {
+  const fleet = await Fleet.make(stage.server);
+  await fleet.set({ timezone: "America/Chicago" });
+  await fleet.circle("Depot", DEPOT, 300);
+  const bus = await fleet.vehicle("Bus 7");
+  await fleet.admin.post("/v1/drivers", { firstName: "Astrid", lastName: "Lind" });
+  const page = await signedIn(fleet);
+  await page.getByRole("banner").getByText("Times: Central Time").waitFor();
+  await visit(page, `#/live/${bus.id}`);
+  await page.getByRole("button", { name: "Assign driver" }).click();
+  await page.getByRole("dialog").getByText("In Central Time.").waitFor();
+  await page.keyboard.press("Escape");
+  await visit(page, "#/shares/new");
+  await page.getByText("At most 90 days ahead. In Central Time.").waitFor();
+  await visit(page, "#/fences/new");
+  await page.getByText("In force from", { exact: true }).first().click();
+  await page.getByLabel("In force from").first().selectOption("at");
+  await page.getByText("In Central Time.").waitFor();
+  await fleet.set({ timezone: "Asia/Tokyo" });
+  await page.getByRole("banner").getByText("Times:").waitFor({ state: "detached" });
+  assert.deepEqual(page.faults, []);
+});

@@ -38,7 +38,7 @@ test("a sensor is described where its vehicle is; half a tank looks like half", 
   const calibration = page.getByLabel("Calibration, litres");
   await calibration.fill("0 0\n4000 full");
   await page.getByRole("button", { name: "Save" }).click();
-  assert.equal(await calibration.evaluate((element) => element.validationMessage), "Line 2 is not two numbers.");
+  assert.equal(await calibration.evaluate((element) => element.validationMessage), "Line 2 is not two numbers, written without separators.");
   await calibration.fill("0 0\n4000 300\n3000 200");
   await page.getByRole("button", { name: "Save" }).click();
   // each refusal stands at its field

@@ -45,6 +45,8 @@ test("Ctrl-K finds vehicles, plates, drivers, fences and commands, and goes ther
   await page.waitForURL((url) => url.hash === "#/fleet/new");
   await find("59.33, 18.06", "Fence here");
   await eventually(async () => assert.equal(await page.getByLabel("Centre latitude").inputValue(), "59.33"));
+  await find("48.2, 16.37", "Fence here");
+  await eventually(async () => assert.equal(await page.getByLabel("Centre latitude").inputValue(), "48.2"));
   // the other key, but not where one writes
   await page.getByLabel("Name", { exact: true }).fill("a/b");
   assert.equal(await page.getByRole("combobox", { name: "Go to" }).count(), 0);
@@ -114,5 +116,26 @@ test("a phone is set up by a code, and its first position is told", async () => 
   const said = await fetch(`${url}?lat=59.33&lon=18.06&timestamp=${Math.round(Date.now() / 1000)}`, { method: "POST" });
   assert.equal(said.status, 200);
   await dialog.getByText("First position received").waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
+test("Escape in the search of vehicles leaves the vehicle open, and a key of an input method goes nowhere", async () => {
+  const { page, seven } = await fleetOf();
+  await page.goto(`/#/live/${seven.id}`);
+  const panel = page.getByRole("region", { name: "Bus 7", exact: true });
+  await panel.waitFor();
+  const search = page.getByRole("searchbox", { name: "Search vehicles" });
+  await search.fill("tram");
+  await search.press("Escape");
+  assert.ok(page.url().endsWith(seven.id));
+  await page.keyboard.press("Control+k");
+  const box = page.getByRole("combobox", { name: "Go to" });
+  await box.fill("drivers");
+  await page.getByRole("option", { name: "Drivers" }).waitFor();
+  await box.dispatchEvent("keydown", { key: "Enter", isComposing: true, bubbles: true });
+  assert.ok(await page.getByRole("dialog").isVisible());
+  assert.ok(page.url().endsWith(seven.id));
+  await box.press("Enter");
+  await page.waitForURL((url) => url.hash === "#/drivers");
   assert.deepEqual(page.faults, []);
 });

@@ -423,3 +423,22 @@ test("what was shown when the tokens were renewed is kept no longer than it is s
   // all that was shown was held once for each time
   assert.ok(renewed < 2 * buses.length, `${renewed} nodes`);
 });
+
+test("of a busy fleet what happened in a fence is there after a reload too, though trips and stops came after it", async () => {
+  const fleet = await Fleet.make(stage.server);
+  await fleet.circle("Depot", DEPOT, 200);
+  const bus = await fleet.vehicle("Bus 1");
+  const began = Date.now() - 8 * 3_600_000;
+  const at = (minute, latitude, more) => ({ latitude, longitude: DEPOT.longitude, recordedAt: new Date(began + minute * 60_000).toISOString(), ...more });
+  const drives = Array.from({ length: 105 }, (_, round) => [
+    at(10 + round * 4, DEPOT.latitude + 0.02 + round * 0.01, { speedKmh: 40, ignition: true }),
+    ...[1, 2, 3].map((minute) => at(10 + round * 4 + minute, DEPOT.latitude + 0.025 + round * 0.01, { speedKmh: 0, ignition: false })),
+  ]);
+  await bus.report([at(0, DEPOT.latitude - 0.02, { speedKmh: 40 }), at(2, DEPOT.latitude, { speedKmh: 40 }), ...drives.flat()]);
+  const { data } = await fleet.admin.get("/v1/events?limit=200");
+  assert.ok(data.every(({ type }) => type === "trip" || type === "stop"), "the newest are all trips and stops");
+  const page = await stage.page();
+  await signIn(page, fleet);
+  await region(page, "Events").getByText("left").waitFor();
+  assert.deepEqual(page.faults, []);
+});

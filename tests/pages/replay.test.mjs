@@ -141,3 +141,31 @@ test("of a day with more crossings than the server gives at once all are told", 
   assert.ok(Math.abs((await told.count()) - fixes.length) <= 1, `${await told.count()}`);
   assert.deepEqual(page.faults, []);
 });
+
+test("a way over the antimeridian does not lead around the world, neither its line nor what is said of it", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const ferry = await fleet.vehicle("Ferry");
+  const { day, start } = yesterday();
+  // 40 km in an hour, from 179.8° to -179.82°
+  await ferry.report(Array.from({ length: 61 }, (_, minute) => {
+    const longitude = 179.8 + minute * 0.0063;
+    return { recordedAt: new Date(start + (600 + minute) * 60_000).toISOString(), latitude: -17, longitude: Number((longitude > 180 ? longitude - 360 : longitude).toFixed(4)), speedKmh: 40 };
+  }));
+  const page = await stage.page();
+  await signIn(page, fleet);
+  await page.goto(`/#/replay/${ferry.id}?day=${day}`);
+  await hasMap(page);
+  const map = page.locator(".map");
+  const line = await map.evaluate(async ({ fleetMap }) => (await fleetMap.map.getSource("trail").getData()).geometry.coordinates.map(([longitude]) => longitude));
+  assert.ok(Math.max(...line) - Math.min(...line) < 1, `${Math.min(...line)} to ${Math.max(...line)}`);
+  const width = await map.evaluate(({ fleetMap }) => fleetMap.map.getBounds().getEast() - fleetMap.map.getBounds().getWest());
+  assert.ok(width < 2, `${width} degrees are shown`);
+  assert.match(await page.locator(".replay-day").innerText(), /\b40(\.\d)? km\b/);
+  // in the middle of a minute in which it crosses
+  await page.goto(`/#/replay/${ferry.id}?day=${day}&at=${new Date(start + (631 * 60 + 45) * 1000).toISOString()}`);
+  await eventually(async () => {
+    const [longitude] = await map.evaluate(({ fleetMap }, id) => fleetMap.whereIs(id), ferry.id);
+    assert.ok(Math.abs(Math.abs(longitude) - 180) < 0.1, `${longitude}`);
+  });
+  assert.deepEqual(page.faults, []);
+});

@@ -2,7 +2,7 @@
 
 import { computed } from "@preact/signals";
 
-import { conventions } from "./conventions";
+import { conventions, ownTimeZone } from "./conventions";
 import { decimal } from "./numbers";
 import { now } from "./state/clock";
 import { strings } from "./strings";
@@ -50,8 +50,12 @@ export const dayAndHour = (instant: Instant): string => `${shortDay(instant)}, $
 /** The day of an instant. */
 export const date = by({ dateStyle: "medium" });
 /** The time zone in force, as people call it where they are. */
-export function zone(): string {
-  const { locale, timeZone } = conventions.value;
+export const zone = (): string => zoneName(conventions.value.timeZone);
+/** The same where it is another than this computer's, else nothing. */
+export const foreignZone = (): string => (zone() === zoneName(ownTimeZone()) ? "" : zone());
+
+function zoneName(timeZone: string | undefined): string {
+  const { locale } = conventions.value;
   const found = new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: "longGeneric" }).formatToParts();
   return found.find(({ type }) => type === "timeZoneName")?.value ?? "";
 }

@@ -10,6 +10,8 @@ export const strings = {
   product: "Waypost",
   navigation: "Main",
   manageMenu: "Manage",
+  timesIn: (zone: string) => `Times: ${zone}`,
+  timesInWhy: "Another time zone than this computer's",
   skip: "Skip to content",
   signIn: {
     title: "Sign in",
@@ -39,6 +41,9 @@ export const strings = {
     status: (status: number) => `The server answered ${status}.`,
     unreachable: "The server cannot be reached.",
     dismiss: "Dismiss",
+    partMissing: "A part of the page could not be loaded. Reload the page.",
+    updated: "Waypost was updated. Reload the page to see all of it.",
+    reload: "Reload",
   },
   connection: {
     connecting: "Connecting …",

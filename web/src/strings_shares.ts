@@ -28,7 +28,7 @@ export const shareWords = {
   vehiclesHint: "At most 20",
   arrived: (time: string) => `arrived ${time}`,
   until_: "Until",
-  untilHint: "At most 90 days ahead",
+  untilHint: "At most 90 days ahead.",
   fence: "Until it enters",
   fenceHint: "A vehicle that enters this fence is not shown from then on",
   anyPlace: "No fence",

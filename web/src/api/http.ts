@@ -49,6 +49,12 @@ function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/**
+ * The keys of requests that got no answer, and may have been done: somebody who asks for the same once more gets what was done then. One
+ * that says anything else is another request.
+ */
+const unanswered = new Map<string, string>();
+
 /** A request that may be sent again: the key of a POST stays the same, so that it is done once. */
 export interface Prepared {
   readonly address: string;
@@ -59,6 +65,9 @@ export interface Prepared {
   readonly priority: RequestPriority;
 }
 
+const KEY = "Idempotency-Key";
+const contentOf = (to: string, body: Prepared["body"]) => `${to} ${body}`;
+
 /** Makes nothing, and is asked again by whoever wants it. */
 const DRY_RUN = "/v1/geofences/dry-run";
 
@@ -67,12 +76,15 @@ export function prepare<P extends keyof paths, M extends Method>(method: M, path
   const headers: Record<string, string> = { Accept: "application/json", ...asked.headers };
   if (asked.body !== undefined) headers["Content-Type"] = "application/json";
   // sign-in, a dry run and the like have no key: there is nothing to do twice
-  if (method === "post" && !path.startsWith("/v1/auth/") && path !== DRY_RUN) headers["Idempotency-Key"] = randomKey();
+  const isOnce = method === "post" && !path.startsWith("/v1/auth/") && path !== DRY_RUN;
+  const to = address(path, asked.path, asked.query as Record<string, unknown> | undefined);
+  const body = asked.body === undefined ? undefined : JSON.stringify(asked.body);
+  if (isOnce) headers[KEY] = unanswered.get(contentOf(to, body)) ?? randomKey();
   return {
-    address: address(path, asked.path, asked.query as Record<string, unknown> | undefined),
+    address: to,
     method: method.toUpperCase(),
     headers,
-    body: asked.body === undefined ? undefined : JSON.stringify(asked.body),
+    body,
     signal: asked.signal,
     // the first page of a list is shown, and whatever else is asked meanwhile
     priority: Number((asked.query as { page?: number } | undefined)?.page ?? 1) > 1 ? "low" : "auto",
@@ -89,22 +101,32 @@ export function prepareFile<P extends PathOf<"put">>(path: P, asked: Asked<P, "p
 const PAUSES_MS = [400, 1200];
 
 /** Whether a request may be sent again, whatever became of it. */
-const isRepeatable = ({ method, headers }: Prepared) => method === "GET" || "Idempotency-Key" in headers;
+const isRepeatable = ({ method, headers }: Prepared) => method === "GET" || KEY in headers;
 
 /** Whether it is too busy or away, or still at what an earlier attempt asked it, which broke off. */
 const isPassing = (problem: unknown) => problem instanceof Problem && (problem.status === 503 || problem.code === "idempotencyKeyInUse");
 
+/** Whether nobody knows what became of it: the network broke off, or what stands before the server heard nothing of it. */
+const isLost = (problem: unknown) => problem instanceof TypeError || (problem instanceof Problem && [502, 504].includes(problem.status));
+
 /** Sends a request as whoever the token names; `read` makes of a good answer what it is. */
 export async function send<T>(request: Prepared, token: string | undefined, read: Read<T> = json): Promise<T> {
-  for (const pause of isRepeatable(request) ? PAUSES_MS : []) {
+  const key = request.headers[KEY];
+  const content = contentOf(request.address, request.body);
+  for (const pause of isRepeatable(request) ? [...PAUSES_MS, null] : [null]) {
     try {
-      return await sendOnce(request, token, read);
+      const answer = await sendOnce(request, token, read);
+      unanswered.delete(content);
+      return answer;
     } catch (problem) {
-      if (!isPassing(problem)) throw problem;
+      const isOpen = key !== undefined && isLost(problem);
+      if (isOpen) unanswered.set(content, key);
+      else if (!isPassing(problem)) unanswered.delete(content);
+      if (pause === null || !(isOpen || isPassing(problem))) throw problem;
+      await new Promise((again) => setTimeout(again, pause));
     }
-    await new Promise((again) => setTimeout(again, pause));
   }
-  return sendOnce(request, token, read);
+  throw new Error("unreachable");
 }
 
 type Read<T> = (answer: Response) => Promise<T>;

@@ -1,6 +1,6 @@
 // Names for parts of the schema that it has no name for.
 
-import type { AlertEvent, ConnectionEvent, Event, FuelRecord, OverspeedEvent, PageOfGeofenceOut, PageOfOwnDriver, TripEvent } from "./schema";
+import type { AlertEvent, ConnectionEvent, Event, FuelRecord, OverspeedEvent, PageOfGeofenceOut, PageOfOwnDriver, RecordKind, TripEvent } from "./schema";
 
 /** A fence as lists have it; its shape is left out where `geometry=none` was asked for. */
 export type Fence = PageOfGeofenceOut["data"][number];
@@ -19,4 +19,6 @@ export const isAlert = (event: Told): event is AlertEvent => event.type === "ale
 export const isTrip = (event: Told): event is TripEvent => event.type === "trip" || event.type === "stop";
 /** When it happened. */
 export const happenedAt = (event: Happened): string => ("occurredAt" in event ? event.occurredAt : event.startedAt);
+/** The types of it, in the words of the list. */
+export const KEPT: readonly RecordKind[] = ["entry", "exit", "dwell", "refuel", "drain", "overspeed", "online", "stale", "offline"];
 export const isKept = (event: Told): event is Happened => !isTrip(event) && !isAlert(event);

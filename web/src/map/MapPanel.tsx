@@ -8,6 +8,8 @@ import type { Place } from "../api/schema";
 import { conventions } from "../conventions";
 import { dayAndTime, hourOfDay } from "../format";
 import { fences, organization, suspected, vehicleName, vehicles } from "../state/fleet";
+import { loaded } from "../state/loading";
+import { notice } from "../state/notices";
 import { moment, stays, table } from "../state/past";
 import { standings } from "../state/standing";
 import { onTheme } from "../state/theme";
@@ -57,7 +59,7 @@ export function MapPanel({ links }: { links: MapLinks }) {
   const map = useSignal<FleetMap | null>(null);
   const asked = useSignal<Asked | null>(null);
   const load = async (): Promise<Begin> => {
-    const { FleetMap } = await import("./fleet_map");
+    const { FleetMap } = await loaded(() => import("./fleet_map"));
     return (element, whenReady) => {
       const made = new FleetMap(element, whenReady);
       made.map.on("contextmenu", ({ point: { x, y }, lngLat }) => {
@@ -176,9 +178,9 @@ function connect(map: FleetMap, { chosen, isFollowing, trail, way, pick, onMap }
     effect(() => map.follow(isFollowing.value)),
   ];
   let isOver = false;
-  void import("../state/alerts").then(({ alerts }) => {
+  loaded(() => import("../state/alerts")).then(({ alerts }) => {
     if (!isOver) ends.push(effect(() => map.setUrgent(new Set([...alerts.value.flatMap(({ vehicleIds }) => vehicleIds), ...suspected.value.keys()]))));
-  });
+  }, notice);
   return () => {
     isOver = true;
     ends.forEach((stop) => stop());

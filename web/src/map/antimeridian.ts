@@ -1,13 +1,16 @@
-// Rings without a leap across the antimeridian. MapLibre reads longitudes as a plane: 179° to -179° would be a line around the
+// Rings and lines without a leap across the antimeridian. MapLibre reads longitudes as a plane: 179° to -179° would be a line around the
 // world, and 181° is what it draws right.
 
 import type { Point } from "./geodesic";
+
+/** The same meridian, within half a turn of another: 181° for -179°, beside 179°. */
+export const beside = (longitude: number, other: number): number => longitude + Math.round((other - longitude) / 360) * 360;
 
 /** The same corners, each within half a turn of the one before it. */
 export function unwrapped(ring: readonly Point[]): Point[] {
   let before = ring[0]?.[0] ?? 0;
   return ring.map(([longitude, latitude]): Point => {
-    before = longitude + Math.round((before - longitude) / 360) * 360;
+    before = beside(longitude, before);
     return [before, latitude];
   });
 }

@@ -4,6 +4,7 @@
 import { type LayerSpecification, type SourceSpecification, type StyleSpecification, addProtocol } from "maplibre-gl";
 import type { PMTiles } from "pmtiles";
 
+import { loaded } from "../state/loading";
 import { theme } from "../state/theme";
 import { strings } from "../strings";
 import { streets } from "./streets";
@@ -48,7 +49,7 @@ function pictures(source: SourceSpecification): Background {
 
 /** Reads the file by parts; of what it has inside, its head tells. */
 async function file(attribution: string): Promise<Background> {
-  const { PMTiles, Protocol, TileType } = await import("pmtiles");
+  const { PMTiles, Protocol, TileType } = await loaded(() => import("pmtiles"));
   const url = new URL(FILE, location.href).href;
   const archive = new PMTiles(url);
   const protocol = new Protocol();

@@ -6,6 +6,7 @@ import "maplibre-gl/dist/maplibre-gl.css";
 
 import type { Fence } from "../api/types";
 import { type Camera, camera } from "../state/camera";
+import { beside, unwrapped } from "./antimeridian";
 import { type Background, background, together } from "./background";
 import type { Cluster } from "./cluster";
 import { graticule } from "./graticule";
@@ -39,6 +40,13 @@ const LEAST_SHARE = 0.02;
 const FINER_FROM_ZOOM = 3.5;
 
 const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/** Around a line. */
+function around(points: readonly Point[]): LngLatBounds {
+  const bounds = new LngLatBounds();
+  for (const [longitude, latitude] of unwrapped(points)) bounds.extend([longitude, latitude]);
+  return bounds;
+}
 
 /** Vehicles by row, as state/vehicles.ts has them. */
 export interface Shown extends Drawn {
@@ -171,7 +179,7 @@ export class FleetMap {
 
   /** Draws where somebody went: longitude, latitude. */
   setTrail(points: readonly Point[]): void {
-    this.fill("trail", { type: "Feature", properties: {}, geometry: { type: "LineString", coordinates: points.map((point) => [...point]) } });
+    this.fill("trail", { type: "Feature", properties: {}, geometry: { type: "LineString", coordinates: unwrapped(points).map((point) => [...point]) } });
   }
 
   /** Keeps the chosen vehicle in the middle, or does not any more. */
@@ -184,7 +192,8 @@ export class FleetMap {
   /** Shows a vehicle, if it is out of view. */
   reveal(id: string): void {
     const place = this.#place(id);
-    if (place && !this.map.getBounds().contains(place)) this.#moveTo(place, Math.max(this.map.getZoom(), 12));
+    // the map may be a turn further
+    if (place && !this.map.getBounds().contains([beside(place[0], this.map.getCenter().lng), place[1]])) this.#moveTo(place, Math.max(this.map.getZoom(), 12));
   }
 
   /** Shows all vehicles and the fences that are places. */
@@ -202,16 +211,13 @@ export class FleetMap {
 
   /** Shows all of a line. */
   fitLine(points: readonly Point[]): void {
-    const bounds = new LngLatBounds();
-    for (const [longitude, latitude] of points) bounds.extend([longitude, latitude]);
     this.#fitted = "all";
-    this.#show(bounds, false);
+    this.#show(around(points), false);
   }
 
   /** Shows all of a line, unless all of it is in view and large enough to see. */
   showLine(points: readonly Point[]): void {
-    const bounds = new LngLatBounds();
-    for (const [longitude, latitude] of points) bounds.extend([longitude, latitude]);
+    const bounds = around(points);
     const view = this.map.getBounds();
     const isSeen = view.contains(bounds.getNorthWest()) && view.contains(bounds.getSouthEast());
     const share = (bounds.getEast() - bounds.getWest()) / (view.getEast() - view.getWest());

@@ -1,5 +1,7 @@
 // Places on the square map of the world: x from west, y from north, both 0 to 1.
 
+import { beside } from "./antimeridian";
+
 /** From degrees of longitude. */
 export const mercatorX = (longitude: number): number => (longitude + 180) / 360;
 
@@ -13,7 +15,7 @@ const METERS_PER_DEGREE = 111_195;
 
 /** How far and in which direction (degrees clockwise from north) it is from one place to another close by. NaN from nowhere. */
 export function bearing(fromX: number, fromY: number, toX: number, toY: number): { readonly meters: number; readonly degrees: number } {
-  const east = (toX - fromX) * Math.cos((fromY * Math.PI) / 180);
+  const east = (beside(toX, fromX) - fromX) * Math.cos((fromY * Math.PI) / 180);
   const north = toY - fromY;
   return { meters: Math.hypot(east, north) * METERS_PER_DEGREE, degrees: ((Math.atan2(east, north) * 180) / Math.PI + 360) % 360 };
 }

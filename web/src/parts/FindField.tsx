@@ -1,7 +1,7 @@
 // One of many things, found by name at the server: there may be ten thousand. The pattern is ARIA's combobox with a list.
 
 import { useSignal, useSignalEffect } from "@preact/signals";
-import { useId } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 import { notice } from "../state/notices";
 import { strings } from "../strings";
@@ -31,14 +31,19 @@ interface FinderProps {
   readonly onChoose: (id: string | null) => void;
   /** What a form's field binds its input to. */
   readonly bound?: { readonly id: string };
+  /** Whether a form is not sent without one. */
+  readonly required?: boolean;
 }
 
 /** The field alone. */
-export function Finder({ label, chosen, name, none, find, onChoose, bound }: FinderProps) {
+export function Finder({ label, chosen, name, none, find, onChoose, bound, required = false }: FinderProps) {
   const words = strings.manage.form;
   const list = useId();
   const typed = useSignal<string | null>(null);
   const found = useSignal<readonly Thing[] | null>(null);
+  /** What they were found by. */
+  const foundBy = useRef("");
+  const element = useRef<HTMLInputElement>(null);
   const marked = useSignal(0);
   useSignalEffect(() => {
     const wanted = typed.value;
@@ -48,6 +53,7 @@ export function Finder({ label, chosen, name, none, find, onChoose, bound }: Fin
       find(wanted.trim(), MOST_OFFERED).then((things) => {
         if (!isNewest) return;
         found.value = things;
+        foundBy.current = wanted;
         marked.value = 0;
       }, notice);
     }, found.peek() ? PAUSE_MS : 0);
@@ -64,10 +70,20 @@ export function Finder({ label, chosen, name, none, find, onChoose, bound }: Fin
     close();
     onChoose(id);
   };
+  // who goes on has meant the only one there is; in a form nothing leads away from what is written
+  const leave = () => {
+    const [only, ...others] = foundBy.current === typed.peek() ? found.peek() ?? [] : [];
+    if (bound && typed.peek()?.trim() && only && others.length === 0) choose(only.id);
+    else close();
+  };
+  const isUnchosen = bound !== undefined && (typed.value ? true : required && chosen === null);
+  useLayoutEffect(() => element.current?.setCustomValidity(isUnchosen ? words.choose : ""), [isUnchosen]);
   const isOpen = typed.value !== null && found.value !== null;
   const offered: readonly (Thing | null)[] = isOpen ? [...(none !== undefined && typed.value === "" ? [null] : []), ...(found.value ?? [])] : [];
   const at = Math.min(marked.value, offered.length - 1);
   const key = (event: KeyboardEvent) => {
+    // these keys are the input method's
+    if (event.isComposing) return;
     const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
     const step = steps[event.key];
     if (step !== undefined) {
@@ -86,11 +102,11 @@ export function Finder({ label, chosen, name, none, find, onChoose, bound }: Fin
   return (
     <div class="finder">
       <input
-        {...bound} type="text" role="combobox" autocomplete="off" aria-expanded={isOpen} aria-controls={list} aria-autocomplete="list"
+        {...bound} ref={element} aria-required={required || undefined} type="text" role="combobox" autocomplete="off" aria-expanded={isOpen} aria-controls={list} aria-autocomplete="list"
         aria-label={bound ? undefined : label} aria-activedescendant={offered.length > 0 ? `${list}-${at}` : undefined}
         placeholder={words.find} value={typed.value ?? (chosen === null ? none ?? "" : name(chosen))}
         onFocus={(event) => event.currentTarget.select()} onClick={() => { if (typed.peek() === null) typed.value = ""; }}
-        onInput={(event) => { typed.value = event.currentTarget.value; }} onKeyDown={key} onBlur={close}
+        onInput={(event) => { typed.value = event.currentTarget.value; }} onKeyDown={key} onBlur={leave}
       />
       <ul id={list} role="listbox" aria-label={strings.palette.found} hidden={!isOpen}>
         {offered.map((thing, index) => (

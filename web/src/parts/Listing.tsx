@@ -17,6 +17,7 @@ const MOST_ROWS = 200;
 
 interface List<T> {
   readonly items: Signal<readonly T[] | null>;
+  /** Reads it again: after something was made or changed here. What goes wrong is told and not thrown: what was done is done. */
   readonly reload: () => Promise<void>;
 }
 
@@ -28,7 +29,7 @@ interface List<T> {
 export function useList<T>(resource: ChangedResource | null, load: () => Promise<readonly T[]>, everyMs = 0): List<T> {
   const items = useSignal<readonly T[] | null>(null);
   const newest = useRef(0);
-  const reload = async () => {
+  const read = async () => {
     newest.current += 1;
     const asked = newest.current;
     const found = await load();
@@ -45,10 +46,10 @@ export function useList<T>(resource: ChangedResource | null, load: () => Promise
     scope.value;
     edited.value;
     reached.value;
-    queueMicrotask(() => reload().catch(notice));
+    queueMicrotask(() => read().catch(notice));
   });
-  useEvery(everyMs, reload);
-  return { items, reload };
+  useEvery(everyMs, read);
+  return { items, reload: () => read().catch(notice) };
 }
 
 /** Does something again and again as long as anybody sees the page; 0 never. What goes wrong then is tried the next time. */

@@ -2,10 +2,12 @@
 
 import { dismiss, notices } from "../state/notices";
 import { strings } from "../strings";
+import { Updated } from "./Updated";
 
 export function Notices() {
   return (
     <div class="notices" role="alert">
+      <Updated />
       {notices.value.map((text) => (
         <p key={text} class="notice">
           {text}

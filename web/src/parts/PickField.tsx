@@ -40,7 +40,7 @@ export function PickField({ of, label, hint, things, name }: Props) {
   };
   // Enter takes the first; it must not send the form
   const key = (event: KeyboardEvent) => {
-    if (event.key !== "Enter") return;
+    if (event.key !== "Enter" || event.isComposing) return;
     event.preventDefault();
     if (wanted !== "" && offered[0]) add(offered[0].id);
   };

@@ -6,8 +6,9 @@ import { useRef } from "preact/hooks";
 
 import { isAsking } from "../api/client";
 import { isOperator, me, signOut } from "../api/session";
+import { foreignZone } from "../format";
 import { choose, organization, organizations } from "../state/fleet";
-import { href, route } from "../state/route";
+import { href, orAsk, route } from "../state/route";
 import { type Choice, choice } from "../state/theme";
 import { strings } from "../strings";
 import { VIEWS, type View } from "../views";
@@ -25,6 +26,7 @@ export function Shell({ search, children }: { search: ComponentChildren; childre
         {search}
         {me.value && <ConnectionMark />}
         {me.value && <OrganizationChoice />}
+        {me.value && <Zone />}
         <ThemeChoice />
         {me.value && <a class="quiet own" href={href("me")} title={me.value.email}>{me.value.firstName}</a>}
         {me.value && <SignOut />}
@@ -64,6 +66,7 @@ function Navigation() {
             <div class="menu-own">
               <a href={href("me")} onClick={close}>{strings.manage.users.own}</a>
               <ThemeChoice />
+              <Zone />
               <SignOut />
             </div>
           </div>
@@ -73,18 +76,26 @@ function Navigation() {
   );
 }
 
+/** In which zone times are, where that is not the computer's: they would be taken for its own. */
+function Zone() {
+  const found = foreignZone();
+  return found ? <span class="quiet" title={strings.timesInWhy}>{strings.timesIn(found)}</span> : null;
+}
+
 function SignOut() {
-  return <button type="button" class="sign-out" title={me.value?.email ?? ""} onClick={() => void signOut()}>{strings.signIn.signOut}</button>;
+  return <button type="button" class="sign-out" title={me.value?.email ?? ""} onClick={() => orAsk(() => void signOut())}>{strings.signIn.signOut}</button>;
 }
 
 function OrganizationChoice() {
   if (!isOperator.value) return <span class="quiet">{organization.value?.name}</span>;
-  const pick = (id: string) => {
-    const chosen = organizations.value.find((one) => one.id === id);
-    if (chosen) choose(chosen);
+  const pick = (select: HTMLSelectElement) => {
+    const chosen = organizations.value.find(({ id }) => id === select.value);
+    // it may be asked first whether that is meant
+    select.value = organization.peek()?.id ?? "";
+    if (chosen) orAsk(() => choose(chosen));
   };
   return (
-    <select aria-label={strings.organization.label} value={organization.value?.id ?? ""} onChange={(event) => pick(event.currentTarget.value)}>
+    <select aria-label={strings.organization.label} value={organization.value?.id ?? ""} onChange={(event) => pick(event.currentTarget)}>
       {organizations.value.map(({ id, name }) => <option key={id} value={id}>{name}</option>)}
     </select>
   );

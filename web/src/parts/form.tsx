@@ -3,10 +3,11 @@
 
 import { type Signal, signal } from "@preact/signals";
 import { type ComponentChildren, createContext } from "preact";
-import { useContext, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import { Problem, sentence } from "../api/problem";
-import { type Quantity, labelled, metric, shown } from "../format";
+import { zone } from "../format";
+import { holdWriting } from "../state/route";
 import { strings } from "../strings";
 
 export type Members = Readonly<Record<string, unknown>>;
@@ -146,17 +147,20 @@ interface FormProps {
   readonly label: string;
   readonly action: string;
   readonly work: () => Promise<void>;
+  /** Asked before the work begins: whether it is meant. */
+  readonly isMeant?: () => Promise<boolean>;
   readonly onCancel?: () => void;
   readonly more?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
 /** The form: its fields, what the server refused, its buttons. */
-export function Form({ draft, label, action, work, onCancel, more, children }: FormProps) {
+export function Form({ draft, label, action, work, isMeant, onCancel, more, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
+  useLayoutEffect(() => holdWriting(() => Object.keys(draft.changes()).length > 0), [draft]);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
-    if (draft.isBusy.value || (await draft.submit(work))) return;
+    if (draft.isBusy.value || (isMeant && !(await isMeant())) || (await draft.submit(work))) return;
     // after the fields have taken on what was refused
     requestAnimationFrame(() => form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
   };
@@ -186,7 +190,7 @@ function Refused({ draft }: { draft: Draft }) {
   );
 }
 
-interface FieldProps {
+export interface FieldProps {
   /** The pointer of the member. */
   readonly of: string;
   readonly label: string;
@@ -223,9 +227,13 @@ interface TextProps extends FieldProps {
   readonly autocomplete?: string;
 }
 
+/** The hint of a field of a time, which says in which zone it is meant. */
+export const timeHint = (hint = ""): string => `${hint} ${strings.manage.form.timesAre(zone())}`.trim();
+
 /** Text; empty is null. */
-export function TextField({ type = "text", required = false, rows, autocomplete = "off", ...field }: TextProps) {
+export function TextField({ type = "text", required = false, rows, autocomplete = "off", ...rest }: TextProps) {
   const draft = useFormDraft();
+  const field = type === "datetime-local" ? { ...rest, hint: timeHint(rest.hint) } : rest;
   const value = String(draft.at(field.of) ?? "");
   const put = (text: string) => draft.put(field.of, text === "" ? null : text);
   return (
@@ -235,46 +243,6 @@ export function TextField({ type = "text", required = false, rows, autocomplete 
         : <input {...bound} type={type as "text"} required={required} autocomplete={autocomplete} value={value} onInput={(event) => put(event.currentTarget.value)} />}
     </Field>
   );
-}
-
-interface NumberProps extends FieldProps {
-  readonly required?: boolean;
-  /** The number as the field shows it, where that is another than the member's; and back. */
-  readonly written?: (value: number) => number;
-  readonly meant?: (shown: number) => number;
-}
-
-const same = (value: number): number => value;
-
-/** A number as people write it, a comma for the point too; empty is null. */
-export function NumberField({ required = false, written = same, meant = same, ...field }: NumberProps) {
-  const draft = useFormDraft();
-  const [typed, setTyped] = useState("");
-  const value = draft.at(field.of) as number | null | undefined;
-  // what was typed stays as it was typed, while it means the number there is: `1.` is on its way to 1.5
-  const text = valueOf(typed, meant) === (value ?? null) ? typed : String(value == null ? "" : written(value));
-  const input = (element: HTMLInputElement) => {
-    const number = valueOf(element.value, meant);
-    element.setCustomValidity(Number.isNaN(number) ? strings.manage.form.number : "");
-    setTyped(element.value);
-    if (!Number.isNaN(number)) draft.put(field.of, number);
-  };
-  return (
-    <Field {...field}>
-      {(bound) => <input {...bound} inputMode="decimal" autocomplete="off" required={required} value={text} onInput={(event) => input(event.currentTarget)} />}
-    </Field>
-  );
-}
-
-/** A metric number, written in the units in force. */
-export function MeasureField({ of, quantity, label, ...field }: FieldProps & { readonly quantity: Quantity; readonly required?: boolean }) {
-  const written = (value: number) => Number(shown(quantity, value).toFixed(2));
-  return <NumberField of={of} label={labelled(label, quantity)} written={written} meant={(value) => Number(metric(quantity, value).toFixed(6))} {...field} />;
-}
-
-function valueOf(text: string, meant: (shown: number) => number): number | null {
-  const clean = text.trim().replace(",", ".");
-  return clean === "" ? null : meant(Number(clean));
 }
 
 interface SelectProps extends FieldProps {

@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import type { ComponentType, FunctionComponent } from "preact";
 import { useEffect } from "preact/hooks";
 
+import { loaded } from "../state/loading";
 import { notice } from "../state/notices";
 
 /** Nothing until it is there. */
@@ -11,7 +12,7 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): F
   const found = signal<ComponentType<P> | null>(null);
   return (props: P) => {
     useEffect(() => {
-      if (!found.peek()) load().then((component) => { found.value = component; }, notice);
+      if (!found.peek()) loaded(load).then((component) => { found.value = component; }, notice);
     }, []);
     const Found = found.value;
     return Found && <Found {...props} />;

@@ -18,7 +18,7 @@ interface Told<T> {
 interface ToldList<T> {
   /** In their order; null until they are there. */
   readonly items: ReadonlySignal<readonly T[] | null>;
-  /** Reads one again: after it was made or changed here. */
+  /** Reads one again: after it was made or changed here. What goes wrong is told and not thrown: what was done is done. */
   readonly reload: (id: string) => Promise<void>;
   /** Takes one off: after it was deleted here. */
   readonly remove: (id: string) => void;
@@ -56,8 +56,7 @@ export function useToldList<T extends { readonly id: string }>({ resource, load,
   });
   const reload = async (id: string) => {
     const whose = scope.peek();
-    const data = await find(id);
-    if (scope.peek() === whose) take([{ resourceId: id, data }]);
+    await find(id).then((data) => { if (scope.peek() === whose) take([{ resourceId: id, data }]); }, notice);
   };
   const remove = (id: string) => take([{ resourceId: id }]);
   const items = useComputed(() => held.value && [...held.value.values()].sort(order));

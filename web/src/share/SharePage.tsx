@@ -6,6 +6,8 @@ import { moment, zone } from "../format";
 import type { FleetMap } from "../map/fleet_map";
 import { type Begin, MapFrame } from "../map/MapFrame";
 import { Age } from "../parts/Age";
+import { Updated } from "../parts/Updated";
+import { loaded } from "../state/loading";
 import { onTheme } from "../state/theme";
 import { shareWords as words } from "../strings_shares";
 import { keyed, places, shown, standing } from "./shown";
@@ -17,6 +19,7 @@ export function SharePage() {
       <section class="share-list" aria-labelledby="title">
         <h1 id="title">{words.pageTitle}</h1>
         <p role="status">{said}</p>
+        <Updated />
         {shown.value && <Vehicles />}
       </section>
       {shown.value && <MapFrame label={words.map} load={load} />}
@@ -44,7 +47,7 @@ function Vehicles() {
 }
 
 const load = async (): Promise<Begin> => {
-  const { FleetMap } = await import("../map/fleet_map");
+  const { FleetMap } = await loaded(() => import("../map/fleet_map"));
   return (element, whenReady) => connect(new FleetMap(element, whenReady));
 };
 

@@ -3,16 +3,18 @@
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 
-import { api } from "../api/client";
+import { api, slices } from "../api/client";
 import { reached } from "../api/reach";
 import { me } from "../api/session";
 import type { Alert, AlertRule } from "../api/schema";
 import { call } from "./alerting";
+import { now } from "./clock";
 import { alertsTold, edits, organization, scope } from "./fleet";
 import { notice } from "./notices";
 
-/** As many as one may want to read; whoever has more has another problem. */
-const MOST = 50;
+/** As many as the server gives at once, and so often: an urgent one may be older than many others. */
+const SLICE = 200;
+const MOST_SLICES = 3;
 /** What happens together is asked for once. */
 const GATHER_MS = 300;
 /** What was put off asks again, and a drain is a day old, without a word of the feed. */
@@ -38,19 +40,38 @@ export const alerts = computed(() => [...open.value].sort((a, b) =>
 export const unseen = computed(() => alerts.value.filter((alert) => !alert.acknowledgedAt).length);
 
 let asked = 0;
-/** Those there were the last time; null before: what is there at the start calls nobody. */
-let known: ReadonlySet<string> | null = null;
+/** What there was the last time; null before: what is there at the start calls nobody. */
+let last: Seen | null = null;
+
+interface Seen {
+  readonly ids: ReadonlySet<string>;
+  /** Whether that is all there was; else one that is not among them may be an old one, for which there was no room. */
+  readonly isAll: boolean;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** Whether it asks for somebody since then: it was found, or is no longer put off. */
+const isNewSince = ({ detectedAt, snoozedUntil }: Alert, { isAll, at }: Seen): boolean =>
+  isAll || Date.parse(detectedAt) >= at || Date.parse(snoozedUntil ?? "") >= at;
 
 async function load(): Promise<void> {
   const number = ++asked;
-  const found = await api.get("/v1/alerts", { query: { ...scope.peek(), open: true, limit: MOST } });
+  const at = now.peek();
+  let isAll = true;
+  const found = await slices(async (after) => {
+    const slice = await api.get("/v1/alerts", { query: { ...scope.peek(), open: true, limit: SLICE, after } });
+    isAll = !slice.pagination.hasNextPage;
+    return slice;
+  }, MOST_SLICES);
   if (number !== asked) return;
-  const isNew = ({ id, acknowledgedAt }: Alert) => known !== null && !known.has(id) && !acknowledgedAt;
-  const fresh = found.data.filter(isNew);
-  known = new Set(found.data.map(({ id }) => id));
-  open.value = found.data;
+  const before = last;
+  const fresh = before ? found.filter((alert) => !alert.acknowledgedAt && !before.ids.has(alert.id) && isNewSince(alert, before)) : [];
+  const ids = found.map(({ id }) => id);
+  last = { ids: new Set(isAll ? ids : [...before?.ids ?? [], ...ids]), isAll, at };
+  open.value = found;
   isKnown.value = true;
-  isMore.value = found.pagination.hasNextPage;
+  isMore.value = !isAll;
   call(fresh);
 }
 
@@ -69,7 +90,7 @@ export function followAlerts(): void {
   effect(() => {
     whose.value;
     asked += 1;
-    known = null;
+    last = null;
     isKnown.value = false;
     open.value = [];
     untracked(() => soon(0));

@@ -7,9 +7,10 @@ import { VEHICLES_LIMIT, all, api } from "../api/client";
 import { reached } from "../api/reach";
 import { isOperator, knowSelf, me } from "../api/session";
 import type { ChangedResource, FuelEvent, Organization, ShownChange, TripEvent, User, VehicleOut } from "../api/schema";
-import { type Fence, isAlert, isKept, isTrip } from "../api/types";
+import { type Fence, KEPT, isAlert, isKept, isTrip } from "../api/types";
 import { LiveFeed } from "../live/feed";
 import type { Said, Suspected } from "../live/protocol";
+import { camera } from "./camera";
 import { serverSays } from "./clock";
 import { Events } from "./events";
 import { Inside } from "./inside";
@@ -117,24 +118,26 @@ const readVehicles = (begin?: (count: number) => void) => read<VehicleOut>(vehic
 /** Loads the master data of all vehicles again. */
 const loadVehicles = once(() => readVehicles());
 
-/** Loads the master data of one vehicle again: after it was changed. */
+/** Loads the master data of one vehicle again: after it was changed. What goes wrong is told and not thrown: what was done is done. */
 export const loadVehicle = (id: string) => ofShown(
   () => api.get("/v1/vehicles", { query: { ...scope.peek(), vehicleId: [id], include: "none" } }),
   ({ data: [data] }) => { vehicles.value = put(vehicles.peek(), [{ resourceId: id, data }]); },
-);
+).catch(notice);
 
 /** Loads the fences again: after one was changed. */
 export const loadFences = once(() =>
   read<Fence>(fences, (page) => api.get("/v1/geofences", { query: { ...page, ...scope.value, geometry: "full", sort: "name" } })));
 
 const loadEvents = () => ofShown(
-  () => api.get("/v1/events", { query: { ...scope.value, limit: EVENTS_AT_START } }),
+  () => api.get("/v1/events", { query: { ...scope.value, type: KEPT, limit: EVENTS_AT_START } }),
   ({ data }) => events.add(...data.filter(isKept)),
 );
 
 /** Shows another organization. */
 export function choose(chosen: Organization): void {
   localStorage.setItem(CHOSEN, chosen.id);
+  // its fleet is elsewhere
+  camera.value = null;
   organization.value = chosen;
 }
 

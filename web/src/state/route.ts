@@ -12,24 +12,43 @@ addEventListener("hashchange", () => {
   } else hash.value = location.hash;
 });
 
-/** Whether something would be lost by leaving: that is asked first. */
-let isHeld = () => false;
-/** The address that somebody wants to go to while something would be lost; null when nobody does. */
-export const wanted = signal<string | null>(null);
+/** Whether something would be lost by leaving, each by who knows: that is asked first. */
+const holders = new Set<() => boolean>();
+const isHeld = () => [...holders].some((wouldLose) => wouldLose());
+/** Whether something is written that stays open wherever one goes in the page, but for another organization or nobody's. */
+const writers = new Set<() => boolean>();
+/** What somebody wants while something would be lost, an address or to do something; null when nobody does. */
+export const wanted = signal<string | (() => void) | null>(null);
 
 addEventListener("beforeunload", (event) => { if (isHeld()) event.preventDefault(); });
 
 /** Has it asked whether something would be lost, until the returned function is called. */
 export function hold(wouldLose: () => boolean): () => void {
-  isHeld = wouldLose;
-  return () => { isHeld = () => false; };
+  holders.add(wouldLose);
+  return () => { holders.delete(wouldLose); };
 }
 
-/** Goes where somebody wanted to go, whatever is lost; or stays. */
+/** Has `orAsk` ask whether something that is written would be lost, until the returned function is called. */
+export function holdWriting(wouldLose: () => boolean): () => void {
+  writers.add(wouldLose);
+  return () => { writers.delete(wouldLose); };
+}
+
+/** Does what takes away whatever is open, such as signing out: at once where nothing would be lost, else once that is meant. */
+export function orAsk(act: () => void): void {
+  if (isHeld() || [...writers].some((wouldLose) => wouldLose())) wanted.value = act;
+  else act();
+}
+
+/** Goes where somebody wanted to go, or does what they wanted, whatever is lost; or stays. */
 export function leave(isMeant: boolean): void {
   const address = wanted.peek();
   wanted.value = null;
   if (!isMeant || address === null) return;
+  if (typeof address === "function") {
+    address();
+    return;
+  }
   // known already when the browser tells of it, so that it is not asked once more
   hash.value = address;
   location.hash = address;

@@ -7,6 +7,7 @@ import { ownTimeZone } from "../conventions";
 import { Empty } from "../parts/Empty";
 import { Form, Row, TextField, useDraft } from "../parts/form";
 import { findOrganizations } from "../state/fleet";
+import { notice } from "../state/notices";
 import { strings } from "../strings";
 
 const words = strings.organization;
@@ -22,7 +23,7 @@ function Create() {
     const body = { ...draft.value.peek(), settings: { timezone: ownTimeZone() } } as unknown as CreateOrganizationBody;
     const made = await api.post("/v1/organizations", { body });
     if (made.status !== "active") await api.put("/v1/organizations/activate/{id}", { path: { id: made.id }, body: {} });
-    await findOrganizations();
+    await findOrganizations().catch(notice);
   };
   return (
     <div class="settings">

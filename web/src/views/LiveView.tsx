@@ -5,6 +5,7 @@ import { useEffect, useMemo } from "preact/hooks";
 
 import { MapPanel } from "../map/MapPanel";
 import { lazy } from "../parts/lazy";
+import { organization } from "../state/fleet";
 import { followPast, liveHref, moment } from "../state/past";
 import { href, route } from "../state/route";
 import { way } from "../state/way";
@@ -37,8 +38,8 @@ export function LiveView() {
   const links = useMemo(() => ({ chosen, isFollowing, trail: trail.points, way: trail.way, pick, backToNow, onMap }), []);
   const escape = (event: KeyboardEvent) => {
     // what is being written or answered has an Escape of its own
-    const isWriting = event.target instanceof Element && event.target.closest("dialog, form");
-    if (event.key !== "Escape" || event.defaultPrevented || isWriting || !chosen.peek()) return;
+    const isWriting = event.target instanceof Element && event.target.closest("dialog, form, [type=search]");
+    if (event.key !== "Escape" || event.isComposing || event.defaultPrevented || isWriting || !chosen.peek()) return;
     if (way.peek()) backToNow();
     else location.hash = liveHref();
   };
@@ -47,7 +48,7 @@ export function LiveView() {
       <div class="live-list"><div><Totals /><TimeMachine /></div><div>{moment.value === null && <Attention />}</div><VehicleList chosen={chosen.value} /></div>
       <MapPanel links={links} />
       <div class="live-side">
-        {chosen.value ? <VehiclePanel key={chosen.value} id={chosen.value} /> : <><InsideNow />{moment.value === null && <EventFeed />}</>}
+        {chosen.value ? <VehiclePanel key={`${chosen.value} ${organization.value?.id}`} id={chosen.value} /> : <><InsideNow />{moment.value === null && <EventFeed />}</>}
       </div>
     </div>
   );

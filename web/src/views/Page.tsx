@@ -39,5 +39,7 @@ function Shown() {
   const [path, ...parts] = route.value.parts;
   const view = path === undefined ? VIEWS[0] : VIEWS.find((one) => one.path === path);
   if (!view) return <Empty what={strings.view.unknown} next="" />;
-  return view.isOffered() ? <view.component parts={parts} /> : <Empty what={strings.view.notYours(view.title)} next={strings.view.notYoursNext} />;
+  // what is written in a form is of the organization in which it was begun; Live has none open but of a vehicle
+  const whose = view === VIEWS[0] ? "" : organization.value.id;
+  return view.isOffered() ? <view.component key={`${view.path} ${whose}`} parts={parts} /> : <Empty what={strings.view.notYours(view.title)} next={strings.view.notYoursNext} />;
 }

@@ -1,5 +1,6 @@
 // The map of fences, on which one of them is drawn and changed.
 
+import { loaded } from "../../state/loading";
 import { strings } from "../../strings";
 import { type Begin, MapFrame } from "../MapFrame";
 import type { Desk } from "./session";
@@ -8,7 +9,7 @@ const words = strings.manage.draw;
 
 export function DrawMap({ desk }: { desk: Desk }) {
   const load = async (): Promise<Begin> => {
-    const { DrawSession } = await import("./session");
+    const { DrawSession } = await loaded(() => import("./session"));
     return (element, whenReady) => {
       const session = new DrawSession(element, desk, whenReady);
       return () => session.end();

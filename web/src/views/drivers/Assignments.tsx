@@ -112,7 +112,7 @@ function AssignDialog({ driver, onAssigned, onClose }: Assigning) {
   return (
     <Dialog title={title} onClose={onClose}>
       <Form draft={draft} label={title} action={words.assignAction} work={assign} onCancel={onClose}>
-        <FindField of="/vehicleId" label={words.vehicle} name={vehicleName} find={findVehicles(({ driver: other }) => (other ? fullName(other) : undefined), ACTIVE, mine)} />
+        <FindField of="/vehicleId" required label={words.vehicle} name={vehicleName} find={findVehicles(({ driver: other }) => (other ? fullName(other) : undefined), ACTIVE, mine)} />
         <SinceField />
         {chosen?.driver?.origin === "manual" && <CheckField of="/force" label={words.take(chosen.name, fullName(chosen.driver))} />}
       </Form>

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 
 import { dayAndTime, instantOf } from "../../format";
-import { Field, useFormDraft } from "../../parts/form";
+import { Field, timeHint, useFormDraft } from "../../parts/form";
 import { strings } from "../../strings";
 
 const words = strings.manage.fences;
@@ -23,7 +23,7 @@ export function EffectiveField({ now, isNew }: { now: string | null | undefined;
   return (
     <>
       {!isNew && <p class="quiet">{now ? dayAndTime(now) : words.effectiveAlways}</p>}
-      <Field of="/effectiveFrom" label={words.effectiveFrom} hint={words.effectiveHint}>
+      <Field of="/effectiveFrom" label={words.effectiveFrom} hint={choice === "at" ? timeHint(words.effectiveHint) : words.effectiveHint}>
         {(bound) => (
           <select {...bound} value={choice} onChange={(event) => pick(event.currentTarget.value as Choice)}>
             <option value="now">{words.effectiveNow}</option>

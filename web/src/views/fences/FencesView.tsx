@@ -58,26 +58,28 @@ export function FencesView() {
   const fence = open ? fences.value.get(open) : undefined;
   const version = fence?.updatedAt;
   const isNew = open === "new";
+  // a new one around another place is another new one
+  const begun = isNew ? `new ${route.value.query.get("at") ?? ""}` : open;
   const drafted = useRef<string | null>(null);
   // what is open may be drawn from then on; what was open before may not, nor be typed in for a moment more
   useLayoutEffect(() => batch(() => {
     const isOpen = (fence !== undefined || isNew) && may("writeGeofences");
-    if (isOpen && draft.peek() && drafted.current === open) {
+    if (isOpen && draft.peek() && drafted.current === begun) {
       draft.peek()?.rebase(fenceMembers(fence ?? null));
       return;
     }
-    drafted.current = open;
+    drafted.current = begun;
     if (saved.peek() !== open) saved.value = null;
     isGone.current = false;
     draft.value = isOpen ? new Draft(fenceMembers(fence ?? null), WHOLE) : null;
     desk.history.begin((draft.value?.at("/shape") as ShapeSpec | undefined) ?? null);
     tool.value = isNew ? "circle" : "select";
     limit.value = "";
-  }), [open, version]);
+  }), [begun, version]);
 
   const show = async (id: string | null) => {
     isGone.current = id === null;
-    await loadFences();
+    await loadFences().catch(notice);
     saved.value = id;
     location.hash = id ? href("fences", id) : href("fences");
   };
@@ -89,7 +91,7 @@ export function FencesView() {
         <Detail key={open} title={fence?.name ?? words.new} back={href("fences")}>
           <p role="status" class="said">{saved.value === open && strings.manage.form.saved}</p>
           {fence && <PastCorrection id={fence.id} version={version} />}
-          {draft.value && <FenceForm key={open} fence={fence ?? null} draft={draft.value} desk={desk} onSaved={(id) => show(id).catch(notice)} onGone={() => show(null)} />}
+          {draft.value && <FenceForm key={begun} fence={fence ?? null} draft={draft.value} desk={desk} onSaved={(id) => void show(id)} onGone={() => show(null)} />}
           {fence && !may("writeGeofences") && <FenceFacts fence={fence} />}
         </Detail>
       )}

@@ -8,6 +8,7 @@ import type { ImportBody, Imported } from "../../api/schema";
 import { Dialog } from "../../parts/Dialog";
 import { Form, TextField, useDraft } from "../../parts/form";
 import { loadFences, scope } from "../../state/fleet";
+import { notice } from "../../state/notices";
 import { strings } from "../../strings";
 
 const words = strings.manage.importing;
@@ -27,7 +28,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
     const features = featuresOf(String(draft.at("/text") ?? ""));
     sent.value = features as readonly Feature[];
     done.value = await api.post("/v1/geofences/import", { query: scope.peek(), body: { type: "FeatureCollection", features } as ImportBody });
-    await loadFences();
+    await loadFences().catch(notice);
   };
   return (
     <Dialog title={words.title} onClose={onClose}>

@@ -1,6 +1,7 @@
 // How a fence turns positions into entries and exits: of one fence, or of those to come.
 
-import { CheckField, MeasureField, NumberField, Row } from "../../parts/form";
+import { CheckField, Row } from "../../parts/form";
+import { MeasureField, NumberField } from "../../parts/NumberField";
 import { strings } from "../../strings";
 
 const words = strings.manage.fences;

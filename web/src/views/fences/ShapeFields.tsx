@@ -9,7 +9,8 @@ import type { Desk } from "../../map/draw/session";
 import type { Tool } from "../../map/draw/shape_drawing";
 import { placeOf } from "../../map/place_text";
 import { measure } from "../../format";
-import { MeasureField, NumberField, Row, useFormDraft } from "../../parts/form";
+import { Row, useFormDraft } from "../../parts/form";
+import { MeasureField, NumberField } from "../../parts/NumberField";
 import { strings } from "../../strings";
 import { CornersField } from "./CornersField";
 
@@ -65,8 +66,8 @@ export function ShapeFields({ desk, isNew }: { desk: Desk; isNew: boolean }) {
         <>
           <div onPaste={paste}>
             <Row>
-              <NumberField of="/shape/center/latitude" label={words.latitude} hint={words.pasteHint} required />
-              <NumberField of="/shape/center/longitude" label={words.longitude} required />
+              <NumberField of="/shape/center/latitude" kind="degrees" label={words.latitude} hint={words.pasteHint} required />
+              <NumberField of="/shape/center/longitude" kind="degrees" label={words.longitude} required />
             </Row>
           </div>
           <MeasureField of="/shape/radiusMeters" quantity="length" label={words.radius} required />

@@ -62,6 +62,8 @@ function Open({ onClose }: { onClose: () => void }) {
     queueMicrotask(target.go);
   };
   const step = (event: KeyboardEvent) => {
+    // these keys are the input method's
+    if (event.isComposing) return;
     const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (by !== 0) at.value = (Math.min(at.value, shown.length - 1) + by + shown.length) % Math.max(1, shown.length);
     else if (event.key === "Enter") go(chosen);

@@ -8,7 +8,7 @@ import { byName, fullName } from "../../format";
 import { lookText } from "../../map/look";
 import { placeOf, placeText } from "../../map/place_text";
 import { fences, scope, vehicles } from "../../state/fleet";
-import { href } from "../../state/route";
+import { href, orAsk } from "../../state/route";
 import { loadTowns } from "../../state/towns";
 import { choice } from "../../state/theme";
 import { strings } from "../../strings";
@@ -49,7 +49,7 @@ function commands(): Target[] {
     ...act("new-webhook", may("manageWebhooks"), to(href("webhooks", "new")), strings.manage.webhooks.new),
     ...act("invite", may("writeUsers"), to(href("users", "new")), strings.manage.users.invite),
     ...(["light", "dark", "auto"] as const).flatMap((one) => act(one, true, () => { choice.value = one; }, `${strings.theme.label}: ${strings.theme[one]}`)),
-    ...act("sign-out", true, () => void signOut(), strings.signIn.signOut),
+    ...act("sign-out", true, () => orAsk(() => void signOut()), strings.signIn.signOut),
   ];
 }
 

@@ -7,6 +7,7 @@ import { type Begin, MapFrame } from "../../map/MapFrame";
 import { showFences } from "../../map/MapPanel";
 import type { Point } from "../../map/geodesic";
 import { span, timeOfDay } from "../../format";
+import { loaded } from "../../state/loading";
 import { STANDINGS } from "../../state/standing";
 import { onTheme } from "../../state/theme";
 import type { Track } from "../../state/track";
@@ -22,7 +23,7 @@ const WALKING_KMH = 3;
 
 export function ReplayMap({ id, day, playback }: { id: string; day: Day; playback: Playback }) {
   const load = async (): Promise<Begin> => {
-    const { FleetMap } = await import("../../map/fleet_map");
+    const { FleetMap } = await loaded(() => import("../../map/fleet_map"));
     return (element, whenReady) => connect(new FleetMap(element, whenReady, false), id, day, playback);
   };
   return <MapFrame label={strings.live.map} load={load} />;

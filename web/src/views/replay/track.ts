@@ -1,5 +1,6 @@
 // What a track says: where the vehicle was at an instant, how far it went.
 
+import { beside } from "../../map/antimeridian";
 import { bearing } from "../../map/mercator";
 import type { Track } from "../../state/track";
 
@@ -17,14 +18,14 @@ export function rowAt({ times, count }: Track, at: number): number {
 /** A longer silence is not bridged: nobody knows where the vehicle was. */
 const GAP_MS = 120_000;
 
-/** Where the vehicle was at an instant, between two fixes on the straight line. Longitude, latitude. */
+/** Where the vehicle was at an instant, between two fixes on the straight line. Longitude, which may be beyond 180°, and latitude. */
 export function placeAt(track: Track, at: number): [longitude: number, latitude: number] {
   const row = rowAt(track, at);
   const [x, y, time] = [track.longitudes[row] ?? 0, track.latitudes[row] ?? 0, track.times[row] ?? 0];
   const next = track.times[row + 1];
   if (next === undefined || at <= time || next - time > GAP_MS) return [x, y];
   const share = (at - time) / (next - time);
-  return [x + ((track.longitudes[row + 1] ?? x) - x) * share, y + ((track.latitudes[row + 1] ?? y) - y) * share];
+  return [x + (beside(track.longitudes[row + 1] ?? x, x) - x) * share, y + ((track.latitudes[row + 1] ?? y) - y) * share];
 }
 
 const between = ({ longitudes, latitudes }: Track, from: number, to: number) =>

@@ -1,6 +1,7 @@
 // The people of the organization: inviting them, their roles, disabling them.
 
 import { useSignal } from "@preact/signals";
+import { useLayoutEffect } from "preact/hooks";
 
 import { all, api } from "../../api/client";
 import { may } from "../../api/permissions";
@@ -23,8 +24,16 @@ const { orgAdmin, dispatcher, viewer } = words.roles;
 const ROLES = { viewer, dispatcher, orgAdmin };
 const roleHint = (role: unknown) => (words.roleHints as Record<string, string>)[role as Role] ?? "";
 
+/** What was done, and to whom. */
+interface Said {
+  readonly id: string;
+  readonly text: string;
+}
+
 export function UsersView({ parts: [open] }: { parts: readonly string[] }) {
-  const said = useSignal("");
+  const said = useSignal<Said | null>(null);
+  // it is told once, where it was done
+  useLayoutEffect(() => { if (said.peek()?.id !== open) said.value = null; }, [open]);
   const { items, reload } = useToldList<User>({
     resource: "user", order: byLastName,
     load: () => all((page) => api.get("/v1/users", { query: { ...page, ...scope.peek(), sort: "lastName,firstName" } })),
@@ -32,7 +41,7 @@ export function UsersView({ parts: [open] }: { parts: readonly string[] }) {
   });
   const invited = async (user: User) => {
     await reload(user.id);
-    said.value = words.invited(user.email);
+    said.value = { id: user.id, text: words.invited(user.email) };
     location.hash = href("users", user.id);
   };
   const user = items.value?.find(({ id }) => id === open);
@@ -56,8 +65,8 @@ export function UsersView({ parts: [open] }: { parts: readonly string[] }) {
       {open === "new" && may("writeUsers") && <Detail key="new" title={words.invite} back={href("users")}><Invite onInvited={invited} /></Detail>}
       {open && open !== "new" && items.value && (
         <Detail key={open} title={user ? fullName(user) : words.title} back={href("users")}>
-          <p role="status" class="said">{said.value}</p>
-          {user ? <UserDetail user={user} reload={() => reload(user.id)} say={(text) => { said.value = text; }} /> : <p class="quiet">{strings.manage.form.gone}</p>}
+          <p role="status" class="said">{said.value?.id === open && said.value?.text}</p>
+          {user ? <UserDetail user={user} reload={() => reload(user.id)} say={(text) => { said.value = { id: user.id, text }; }} /> : <p class="quiet">{strings.manage.form.gone}</p>}
         </Detail>
       )}
     </Desk>

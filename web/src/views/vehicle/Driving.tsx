@@ -105,7 +105,7 @@ function AssignDialog({ vehicle, wanted, onClose }: AssigningProps) {
   return (
     <Dialog title={title} onClose={onClose}>
       <Form draft={draft} label={title} action={words.assignAction} work={assign} onCancel={onClose} more={more}>
-        <FindField of="/driverId" label={words.driver} name={(id) => names.value.get(id) ?? ""} find={find} />
+        <FindField of="/driverId" required label={words.driver} name={(id) => names.value.get(id) ?? ""} find={find} />
         <SinceField />
         {vehicle.driver?.origin === "manual" && <CheckField of="/force" label={words.take(vehicle.name, fullName(vehicle.driver))} />}
       </Form>

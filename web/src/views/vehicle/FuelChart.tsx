@@ -9,6 +9,8 @@ import type { Columns } from "../../api/schema";
 import { conventions, ownTimeZone } from "../../conventions";
 import { date, dayAndTime, dayOf, hourOfDay, shown, unit } from "../../format";
 import { decimal } from "../../numbers";
+import { loaded } from "../../state/loading";
+import { notice } from "../../state/notices";
 import { theme } from "../../state/theme";
 import { strings } from "../../strings";
 
@@ -36,11 +38,11 @@ export function FuelChart({ columns, label, at, onSeek }: Props) {
   const draw = () => {
     const element = container.current as HTMLDivElement;
     let isGone = false;
-    void Promise.all([import("uplot"), import("uplot/dist/uPlot.min.css")]).then(([{ default: Plot }]) => {
+    loaded(() => Promise.all([import("uplot"), import("uplot/dist/uPlot.min.css")])).then(([{ default: Plot }]) => {
       if (isGone) return;
       const links = { seek: (time: number) => seek.current?.(time), moment: () => moment.current, columns: () => told.current };
       chart.current = new Plot(optionsFor(Plot, element.clientWidth, links), dataOf(told.current), element);
-    });
+    }, notice);
     const watch = new ResizeObserver(() => chart.current?.setSize({ width: element.clientWidth, height: HEIGHT_PIXELS }));
     watch.observe(element);
     return () => {

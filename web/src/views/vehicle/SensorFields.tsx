@@ -4,7 +4,9 @@ import { useState } from "preact/hooks";
 
 import type { Sensor } from "../../api/schema";
 import { labelled, metric, shown } from "../../format";
-import { type Draft, Field, NumberField, Row, SelectField, useFormDraft } from "../../parts/form";
+import { type Draft, Field, Row, SelectField, useFormDraft } from "../../parts/form";
+import { NumberField } from "../../parts/NumberField";
+import { numberOf, numberText } from "../../parts/number_text";
 import { strings } from "../../strings";
 
 const OF = "/fuel/sensor";
@@ -23,7 +25,7 @@ export function SensorFields() {
     <>
       <SelectField of={`${OF}/kind`} label={words.kind} options={words.kinds} hint={words.hints[kind ?? "none"]} />
       {hasCalibration && <CalibrationField />}
-      {kind && <Row><NumberField of={`${OF}/minValid`} label={words.minValid} /><NumberField of={`${OF}/maxValid`} label={words.maxValid} /></Row>}
+      {kind && <Row><NumberField of={`${OF}/minValid`} kind="signed" label={words.minValid} /><NumberField of={`${OF}/maxValid`} kind="signed" label={words.maxValid} /></Row>}
       {readsTank && <NumberField of={`${OF}/windowSeconds`} label={words.window} hint={words.windowHint} />}
     </>
   );
@@ -53,14 +55,14 @@ function CalibrationField() {
 const pointsOf = (draft: Draft) => (draft.at(CALIBRATION) ?? []) as Point[];
 
 const written = (points: readonly Point[]): string =>
-  points.map(({ raw, liters }) => `${raw} ${Number(shown("volume", liters).toFixed(2))}`).join("\n");
+  points.map(({ raw, liters }) => `${numberText(raw, "signed")} ${Number(shown("volume", liters).toFixed(2))}`).join("\n");
 
 function parsed(text: string): { points: Point[]; wrongLine: number } {
   const points: Point[] = [];
   let wrongLine = 0;
   text.split("\n").forEach((line, index) => {
     if (line.trim() === "") return;
-    const [raw, volume, ...rest] = line.trim().split(/[;\s]+/).map((number) => Number(number.replace(",", ".")));
+    const [raw, volume, ...rest] = line.trim().split(/[;\s]+/).map((number) => numberOf(number, "signed") ?? NaN);
     if (raw === undefined || volume === undefined || rest.length > 0 || Number.isNaN(raw + volume)) wrongLine ||= index + 1;
     else points.push({ raw, liters: Number(metric("volume", volume).toFixed(3)) });
   });

@@ -2,7 +2,8 @@
 
 import { api } from "../../api/client";
 import type { CreateVehicleBody, NewTracker, UpdateVehicleBody, VehicleOut } from "../../api/schema";
-import { Form, Group, MeasureField, type Members, NumberField, Row, SelectField, TextField, useDraft } from "../../parts/form";
+import { Form, Group, type Members, Row, SelectField, TextField, useDraft } from "../../parts/form";
+import { MeasureField, NumberField } from "../../parts/NumberField";
 import { scope } from "../../state/fleet";
 import { strings } from "../../strings";
 import { SensorFields } from "./SensorFields";
@@ -40,7 +41,7 @@ export function VehicleForm({ vehicle, onSaved, onToken, onCancel }: Props) {
       <Row><SelectField of="/category" label={words.category} options={words.categories} /><SelectField of="/status" label={words.status} options={words.statuses} /></Row>
       <Row><TextField of="/plate/number" label={words.plate} /><TextField of="/plate/country" label={words.plateCountry} /></Row>
       <Row><TextField of="/make" label={words.make} /><TextField of="/model" label={words.model} /></Row>
-      <Row><NumberField of="/year" label={words.year} /><TextField of="/color" label={words.color} /></Row>
+      <Row><NumberField of="/year" kind="whole" label={words.year} /><TextField of="/color" label={words.color} /></Row>
       <TextField of="/vin" label={words.vin} />
       <Group title={words.fuel}>
         <SelectField of="/fuel/kind" label={words.fuelKind} options={words.fuelKinds} />
@@ -48,7 +49,7 @@ export function VehicleForm({ vehicle, onSaved, onToken, onCancel }: Props) {
         <SensorFields />
       </Group>
       <Group title={words.tracking}>
-        <Row><NumberField of="/tracking/intervalSeconds" label={words.interval} required /><NumberField of="/tracking/stoppedIntervalSeconds" label={words.stoppedInterval} required /></Row>
+        <Row><NumberField of="/tracking/intervalSeconds" kind="whole" label={words.interval} required /><NumberField of="/tracking/stoppedIntervalSeconds" kind="whole" label={words.stoppedInterval} required /></Row>
         <Row><MeasureField of="/tracking/maxSpeedKmh" quantity="speed" label={words.maxSpeed} /><MeasureField of="/tracking/overspeedKmh" quantity="speed" label={words.overspeed} hint={words.overspeedHint} /></Row>
         <MeasureField of="/tracking/maxAccuracyMeters" quantity="length" label={words.maxAccuracy} />
       </Group>
