@@ -1,1 +1,0 @@
-export{n as alerts,r as followAlerts}from"./alerts-zXt6dAsk.js";

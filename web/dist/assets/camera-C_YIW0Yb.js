@@ -1,0 +1,1 @@
+import{p as e}from"./numbers-bbDmIfiR.js";var t=e(null);export{t};

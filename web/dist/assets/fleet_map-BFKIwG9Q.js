@@ -1,1 +1,0 @@
-export{t as FleetMap}from"./fleet_map-DZKt3BHa.js";

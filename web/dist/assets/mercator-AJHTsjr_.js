@@ -1,1 +1,0 @@
-var e=e=>(e+180)/360;function t(e){let t=Math.sin(e*Math.PI/180);return .5-Math.log((1+t)/(1-t))/(4*Math.PI)}var n=111195;function r(e,t,r,i){let a=(r-e)*Math.cos(t*Math.PI/180),o=i-t;return{meters:Math.hypot(a,o)*n,degrees:(Math.atan2(a,o)*180/Math.PI+360)%360}}export{e as n,t as r,r as t};

@@ -1,0 +1,1 @@
+import{t as e}from"./antimeridian-CO66R52o.js";var t=e=>(e+180)/360;function n(e){let t=Math.sin(e*Math.PI/180);return .5-Math.log((1+t)/(1-t))/(4*Math.PI)}var r=111195;function i(t,n,i,a){let o=(e(i,t)-t)*Math.cos(n*Math.PI/180),s=a-n;return{meters:Math.hypot(o,s)*r,degrees:(Math.atan2(o,s)*180/Math.PI+360)%360}}export{t as n,n as r,i as t};
