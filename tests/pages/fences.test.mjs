@@ -327,6 +327,14 @@ test("GeoJSON is imported, and each feature that is refused says why", async () 
   await dialog.getByRole("button", { name: "Import" }).click();
   await dialog.getByText("1 fence made, 1 refused.").waitFor();
   await dialog.getByRole("listitem").filter({ hasText: /Feature 2 \(Bowtie\).*cross/i }).waitFor();
+  await dialog.getByLabel("Or paste it here").fill(JSON.stringify({ ...feature("", square(18)), properties: {} }));
+  await dialog.getByRole("button", { name: "Import" }).click();
+  await dialog.getByRole("listitem").filter({ hasText: /Feature 1.*name: is required/i }).waitFor();
+  const alone = JSON.stringify({ type: "Polygon", coordinates: square(19) });
+  await dialog.getByLabel("File").setInputFiles({ name: "Northern yard.json", mimeType: "application/json", buffer: Buffer.from(alone) });
+  await dialog.getByRole("button", { name: "Import" }).click();
+  await dialog.getByText("1 fence made.").waitFor();
+  assert.equal((await named(fleet, "Northern yard")).shape.type, "polygon");
   await page.keyboard.press("Escape");
   await page.getByRole("link", { name: "Good" }).waitFor();
   assert.equal((await named(fleet, "Good")).shape.type, "polygon");

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Fleet, eventually, hasMap, isLive, setUp, signIn } from "./harness/index.mjs";
+import { Fleet, eventually, hasMap, isLive, setUp, signIn, visit } from "./harness/index.mjs";
 
 const DEPOT = { latitude: 59.33, longitude: 18.06 };
 const OUTSIDE = { latitude: 59.34, longitude: 18.06 };
@@ -100,5 +100,31 @@ test("of moments that a hand passes by only the last is shown, however late the 
   answer();
   await eventually(async () => assert.equal(await page.getByRole("group", { name: "Moment shown" }).getByText("Loading").count(), 0));
   assert.equal((await drawnAt(page, bus.id))[0].toFixed(2), "18.10");
+  assert.deepEqual(page.faults, []);
+});
+
+test("where the computer's clock is two days behind, moments, days and times are the server's all the same", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const bus = await fleet.vehicle("Bus 7", { fuel: { kind: "diesel", tankCapacityLiters: 100 } });
+  await bus.at(59.33, 18.06, { fuel: { liters: 50 } });
+  const page = await stage.page();
+  await page.addInitScript(() => {
+    const real = Date.now;
+    Date.now = () => real() - 2 * 86_400_000;
+  });
+  await signIn(page, fleet);
+  await page.getByText("This computer's clock is").waitFor();
+  const asked = [];
+  page.on("request", (request) => { if (request.url().includes("/v1/fuel/chart")) asked.push(Date.parse(new URL(request.url()).searchParams.get("to"))); });
+  await visit(page, `#/live/${bus.id}`);
+  await eventually(async () => assert.ok(Math.abs(asked.at(-1) - Date.now()) < 60_000, "the chart goes up to now"));
+  await visit(page, `#/replay/${bus.id}`);
+  const { settings } = await fleet.admin.get(`/v1/organizations/organization/${fleet.organization.id}`);
+  const today = new Intl.DateTimeFormat("en-CA", { timeZone: settings.timezone, dateStyle: "short" }).format(new Date());
+  await eventually(async () => assert.equal(await page.locator("input[type=date]").inputValue(), today));
+  const at = new Date(Math.floor(Date.now() / 1000) * 1000 - 3_600_000).toISOString();
+  await page.goto("about:blank");
+  await page.goto(`/#/live?at=${at}`);
+  await page.locator(".map-moment").waitFor();
   assert.deepEqual(page.faults, []);
 });

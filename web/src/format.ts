@@ -66,7 +66,8 @@ const dayFormat = computed(() => new Intl.DateTimeFormat(conventions.value.local
 /** A day of the calendar, `2026-11-20`, which is that day wherever it is read. */
 export const day = (named: string): string => dayFormat.value.format(new Date(`${named}T00:00Z`));
 
-const today = computed(() => dayOf(now.value));
+/** The day it is now. */
+export const today = computed(() => dayOf(now.value));
 /** The time of day of what is today, with its date of what is not. */
 export const moment = (instant: Instant): string => (dayOf(instant) === today.value ? timeOfDay(instant) : dayAndTime(instant));
 /** The hour of what is of a day, `2026-11-20`, with its date of what is not. */

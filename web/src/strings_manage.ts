@@ -51,6 +51,8 @@ export const manage = {
     text: "A FeatureCollection of polygons, multi-polygons, or points with radiusMeters among their properties; name, category, color and description are taken over.",
     file: "File",
     paste: "Or paste it here",
+    name: "Name of the fence",
+    nameHint: "A shape alone has none.",
     action: "Import",
     notJson: "This is not JSON.",
     notGeoJson: "This is no GeoJSON FeatureCollection, Feature, Polygon or MultiPolygon.",

@@ -16,9 +16,13 @@ export const clockSkewMs = signal(0);
 /** The same where it is worth a word, else 0. */
 export const wrongByMs = computed(() => (Math.abs(clockSkewMs.value) > WORTH_A_WORD_MS ? clockSkewMs.value : 0));
 
+/** Whether it is: what was reckoned by it before is reckoned again. */
+export const isWrong = computed(() => wrongByMs.value !== 0);
+
 /** Takes over what the server says the time is. */
 export function serverSays(time: string): void {
   aheadMs = Date.parse(time) - Date.now();
+  now.value = Date.now() + aheadMs;
   clockSkewMs.value = aheadMs;
 }
 

@@ -8,7 +8,7 @@ import { reached } from "../api/reach";
 import type { VehicleOut } from "../api/schema";
 import { fullName } from "../format";
 import { Numbering } from "../live/columns";
-import { now } from "./clock";
+import { isWrong, now } from "./clock";
 import { fleetIds, inside, positions, scope } from "./fleet";
 import { Inside } from "./inside";
 import { notice } from "./notices";
@@ -25,6 +25,7 @@ const dragged = signal<number | null>(null);
 
 const addressed = computed(() => {
   const { parts, query } = route.value;
+  isWrong.value;
   const at = parts[0] === undefined || parts[0] === "live" ? Date.parse(query.get("at") ?? "") : NaN;
   return Number.isNaN(at) || at >= now.peek() ? null : at;
 });

@@ -1,10 +1,10 @@
 // Importing fences: from a file or pasted, and what became of each feature.
 
 import { useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
+import { useId, useMemo } from "preact/hooks";
 
 import { api } from "../../api/client";
-import type { ImportBody, Imported } from "../../api/schema";
+import type { FieldError, ImportBody, Imported } from "../../api/schema";
 import { Dialog } from "../../parts/Dialog";
 import { Form, TextField, useDraft } from "../../parts/form";
 import { loadFences, scope } from "../../state/fleet";
@@ -21,11 +21,15 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   const sent = useSignal<readonly Feature[]>([]);
   const done = useSignal<Imported | null>(null);
   const read = async (file: File | undefined) => {
-    if (file) draft.put("/text", await file.text());
+    if (!file) return;
+    draft.put("/text", await file.text());
+    draft.put("/name", file.name.replace(/\.\w+$/, ""));
   };
+  const text = String(draft.at("/text") ?? "");
+  const isNameless = useMemo(() => isBare(text), [text]);
   const send = async () => {
     done.value = null;
-    const features = featuresOf(String(draft.at("/text") ?? ""));
+    const features = featuresOf(text, draft.at("/name"));
     sent.value = features as readonly Feature[];
     done.value = await api.post("/v1/geofences/import", { query: scope.peek(), body: { type: "FeatureCollection", features } as ImportBody });
     await loadFences().catch(notice);
@@ -39,6 +43,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
           <input id={id} type="file" accept=".geojson,.json,application/geo+json,application/json" onChange={(event) => void draft.submit(() => read(event.currentTarget.files?.[0]))} />
         </div>
         <TextField of="/text" label={words.paste} rows={6} required />
+        {isNameless && <TextField of="/name" label={words.name} hint={words.nameHint} required />}
       </Form>
       <div role="status">{done.value && <Outcome imported={done.value} features={sent.value} />}</div>
     </Dialog>
@@ -53,7 +58,7 @@ function Outcome({ imported: { created, failed, results }, features }: { importe
         {results.filter(({ problem }) => problem).map(({ index, problem }) => (
           <li key={index}>
             <b>{words.feature(index + 1, String(features[index]?.properties?.name ?? ""))}</b>
-            <span class="wrong">{[problem?.errors?.length ? "" : problem?.detail, ...(problem?.errors ?? []).map(({ detail }) => detail)].filter(Boolean).join(" ")}</span>
+            <span class="wrong">{[problem?.errors?.length ? "" : problem?.detail, ...(problem?.errors ?? []).map(said)].filter(Boolean).join("; ")}</span>
           </li>
         ))}
       </ul>
@@ -61,8 +66,25 @@ function Outcome({ imported: { created, failed, results }, features }: { importe
   );
 }
 
+/** What is wrong, and of what: the last step of the pointer is the name that the file has for it. */
+function said({ pointer, detail }: FieldError): string {
+  const member = pointer.split("/").at(-1) ?? "";
+  return member && !/^\d+$/.test(member) ? `${member}: ${detail}` : detail;
+}
+
+const isShape = (type: unknown): boolean => type === "Polygon" || type === "MultiPolygon";
+
+/** Whether a text is a shape alone, which has no name of its own. */
+function isBare(text: string): boolean {
+  try {
+    return isShape((JSON.parse(text) as { type?: unknown } | null)?.type);
+  } catch {
+    return false;
+  }
+}
+
 /** The features of whatever GeoJSON somebody has: a collection, one feature, or a bare shape. */
-function featuresOf(text: string): readonly unknown[] {
+function featuresOf(text: string, name: unknown): readonly unknown[] {
   let json: { type?: unknown; features?: unknown } | null;
   try {
     json = JSON.parse(text);
@@ -71,6 +93,6 @@ function featuresOf(text: string): readonly unknown[] {
   }
   if (json?.type === "FeatureCollection" && Array.isArray(json.features)) return json.features;
   if (json?.type === "Feature") return [json];
-  if (json?.type === "Polygon" || json?.type === "MultiPolygon") return [{ type: "Feature", properties: {}, geometry: json }];
+  if (isShape(json?.type)) return [{ type: "Feature", properties: { name }, geometry: json }];
   throw new Error(words.notGeoJson);
 }

@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { api, slices } from "../../api/client";
 import { reached } from "../../api/reach";
 import type { Columns, Event } from "../../api/schema";
-import { dayOf, startOfDay } from "../../format";
+import { dayOf, startOfDay, today } from "../../format";
 import { Empty } from "../../parts/Empty";
 import { Finder } from "../../parts/FindField";
 import { findVehicles } from "../../parts/vehicles";
@@ -46,7 +46,7 @@ export function ReplayView({ parts }: { parts: readonly string[] }) {
   const asked = route.value.query;
   const at = Date.parse(asked.get("at") ?? "");
   const named = asked.get("day") ?? "";
-  const day = DAY.test(named) ? named : dayOf(Number.isNaN(at) ? Date.now() : at);
+  const day = DAY.test(named) ? named : Number.isNaN(at) ? today.value : dayOf(at);
   return (
     <div class="replay">
       <Choice id={id} day={day} />
@@ -68,10 +68,10 @@ function Choice({ id, day }: { id: string | null; day: string }) {
       <h2>{id ? vehicleName(id) : words.title}</h2>
       <Finder label={words.vehicle} chosen={id} name={vehicleName} find={find} onChoose={(to) => go(to, day)} />
       <label>{words.day}
-        <input type="date" value={day} max={dayOf(Date.now())} onChange={(event) => go(id, event.currentTarget.value)} />
+        <input type="date" value={day} max={today.value} onChange={(event) => go(id, event.currentTarget.value)} />
       </label>
       <button type="button" aria-label={words.before} disabled={!id} onClick={() => step(-1)}>‹</button>
-      <button type="button" aria-label={words.after} disabled={!id || day >= dayOf(Date.now())} onClick={() => step(1)}>›</button>
+      <button type="button" aria-label={words.after} disabled={!id || day >= today.value} onClick={() => step(1)}>›</button>
     </div>
   );
 }

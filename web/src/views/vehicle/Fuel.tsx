@@ -6,6 +6,7 @@ import { api } from "../../api/client";
 import type { Columns } from "../../api/schema";
 import { measure, moment } from "../../format";
 import { useAnswer } from "../../parts/answer";
+import { isWrong, now } from "../../state/clock";
 import { scope, vehicleName } from "../../state/fleet";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
@@ -31,17 +32,18 @@ export function Fuel({ id }: { id: string }) {
   const heard = useHeard(id, AGAIN_MS);
   const columns = useAnswer(() => {
     heard.value;
-    const to = Date.now();
+    isWrong.value;
+    const to = now.peek();
     return loadFuel(id, to - RANGES[range.value], to);
   });
   const words = strings.detail;
   const found = columns.value;
-  const now = found?.levelLiters.findLast((level) => level !== null);
+  const level = found?.levelLiters.findLast((one) => one !== null);
   return (
     <section class="vehicle-part">
       <header class="part-head">
         <h3>{words.fuel}</h3>
-        {now != null && <span class="quiet">{words.fuelNow(measure("volume", now))}</span>}
+        {level != null && <span class="quiet">{words.fuelNow(measure("volume", level))}</span>}
         <span class="grow" />
         <select aria-label={words.fuelRange} value={range} onChange={(event) => { range.value = event.currentTarget.value as Range; }}>
           {(Object.keys(RANGES) as Range[]).map((each) => <option key={each} value={each}>{words.ranges[each]}</option>)}

@@ -1,0 +1,1 @@
+export{t as background}from"./background-C_wJcUnm.js";
