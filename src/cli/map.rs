@@ -32,13 +32,16 @@ pub(crate) struct MapArgs {
 }
 
 pub(super) fn install(args: MapArgs) -> anyhow::Result<()> {
-    let directory = args.settings.settings()?.data_dir;
-    let about = look(&args.file).with_context(|| format!("{} is not installed", args.file.display()))?;
-    private::make_directory(&directory)?;
+    install_in(&args.settings.settings()?.data_dir, &args.file)
+}
+
+fn install_in(directory: &Path, file: &Path) -> anyhow::Result<()> {
+    let about = look(file).with_context(|| format!("{} is not installed", file.display()))?;
+    private::make_directory(directory)?;
     let installed = directory.join(INSTALLED_MAP);
     // Renamed when it is whole, so that a server that runs never serves half of one.
     let part = directory.join(format!("{INSTALLED_MAP}.part"));
-    let bytes = put(&args.file, &part, &installed).inspect_err(|_| drop(remove_file(&part)))?;
+    let bytes = put(file, &part, &installed).inspect_err(|_| drop(remove_file(&part)))?;
     println!("{}: {about}, {bytes} bytes", installed.display());
     println!("Pages that are loaded from now on show it; where it is gone, they show coasts again.");
     Ok(())
@@ -77,10 +80,7 @@ fn look(path: &Path) -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
-
     use super::*;
-    use crate::cli::{Cli, Command};
 
     #[test]
     fn a_map_that_cannot_be_installed_leaves_nothing() {
@@ -91,14 +91,9 @@ mod tests {
         archive[TILE_TYPE] = 1;
         std::fs::write(&file, archive).unwrap();
         std::fs::create_dir_all(data.join(INSTALLED_MAP).join("in the way")).unwrap();
-        let installed = || {
-            let arguments = [Path::new("waypost"), Path::new("map"), &file, Path::new("--data-dir"), &data];
-            let Some(Command::Map(args)) = Cli::parse_from(arguments).command else { panic!("it is a map") };
-            install(args)
-        };
-        installed().unwrap_err();
+        install_in(&data, &file).unwrap_err();
         assert_eq!(data.read_dir().unwrap().count(), 1);
         std::fs::remove_dir_all(data.join(INSTALLED_MAP)).unwrap();
-        installed().unwrap();
+        install_in(&data, &file).unwrap();
     }
 }
