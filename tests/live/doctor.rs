@@ -91,7 +91,7 @@ fn a_demos_directory_is_no_servers() {
         // Without the refusal a server goes on.
         let mut program = Command::new("timeout");
         program.args(["20", env!("CARGO_BIN_EXE_waypost"), command]).args(&DOCTOR[1..]).arg("--data-dir");
-        let output = program.arg(folder.path()).env("WAYPOST_LOG", "warn").output().unwrap();
+        let output = program.arg(folder.path()).env_clear().env("WAYPOST_LOG", "warn").output().unwrap();
         let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
         assert!(!output.status.success() && told.contains("is a demo's"), "{command}: {told}");
     }
