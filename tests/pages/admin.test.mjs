@@ -487,32 +487,32 @@ test("what was asked of one fleet is not shown with another, however late it com
 });
 
 test("what an operator has begun for one organization is asked about before another is shown, and is not taken along", async () => {
-  const [first, second] = [await Fleet.make(stage.server, "Eastern"), await Fleet.make(stage.server, "Western")];
+  const [first, second] = [await Fleet.make(stage.server, "Inland"), await Fleet.make(stage.server, "Coastal")];
   const page = await stage.page();
   await signIn(page, { email: "root@example.org", password: PASSWORD });
   const choice = page.getByLabel("Organization", { exact: true });
-  await choice.selectOption({ label: "Eastern" });
+  await choice.selectOption({ label: "Inland" });
   const asking = page.getByRole("dialog", { name: "Leave without saving?" });
   for (const [view, field] of [["#/drivers/new", "First name"], ["#/fences/new", "Name"], ["#/fleet/new", "Name"]]) {
     await visit(page, view);
     const written = page.getByLabel(field, { exact: true });
-    await choice.selectOption({ label: "Western" });
-    await choice.selectOption({ label: "Eastern" });
+    await choice.selectOption({ label: "Coastal" });
+    await choice.selectOption({ label: "Inland" });
     assert.equal(await asking.count(), 0, "nothing is lost yet");
-    await written.fill("Eastern's");
-    await choice.selectOption({ label: "Western" });
+    await written.fill("Inland's");
+    await choice.selectOption({ label: "Coastal" });
     await asking.getByRole("button", { name: "Cancel" }).click();
     await asking.waitFor({ state: "detached" });
     assert.equal(await choice.inputValue(), first.organization.id);
-    assert.equal(await written.inputValue(), "Eastern's");
+    assert.equal(await written.inputValue(), "Inland's");
     await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
     await asking.getByRole("button", { name: "Cancel" }).click();
-    await choice.selectOption({ label: "Western" });
+    await choice.selectOption({ label: "Coastal" });
     await asking.getByRole("button", { name: "Leave" }).click();
     await asking.waitFor({ state: "detached" });
     assert.equal(await choice.inputValue(), second.organization.id);
     assert.equal(await written.inputValue(), "");
-    await choice.selectOption({ label: "Eastern" });
+    await choice.selectOption({ label: "Inland" });
   }
   await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("button", { name: "Sign in" }).waitFor();
