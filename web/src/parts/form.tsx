@@ -7,7 +7,7 @@ import { useContext, useId, useLayoutEffect, useMemo, useRef } from "preact/hook
 
 import { Problem, sentence } from "../api/problem";
 import { zone } from "../format";
-import { holdWriting } from "../state/route";
+import { holdWriting } from "../state/writing";
 import { strings } from "../strings";
 
 export type Members = Readonly<Record<string, unknown>>;

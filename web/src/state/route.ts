@@ -3,6 +3,8 @@
 
 import { type Signal, computed, effect, signal, untracked } from "@preact/signals";
 
+import { isWriting } from "./writing";
+
 const hash = signal(location.hash);
 addEventListener("hashchange", () => {
   if (location.hash === hash.peek()) return;
@@ -15,8 +17,6 @@ addEventListener("hashchange", () => {
 /** Whether something would be lost by leaving, each by who knows: that is asked first. */
 const holders = new Set<() => boolean>();
 const isHeld = () => [...holders].some((wouldLose) => wouldLose());
-/** Whether something is written that stays open wherever one goes in the page, but for another organization or nobody's. */
-const writers = new Set<() => boolean>();
 /** What somebody wants while something would be lost, an address or to do something; null when nobody does. */
 export const wanted = signal<string | (() => void) | null>(null);
 
@@ -28,15 +28,9 @@ export function hold(wouldLose: () => boolean): () => void {
   return () => { holders.delete(wouldLose); };
 }
 
-/** Has `orAsk` ask whether something that is written would be lost, until the returned function is called. */
-export function holdWriting(wouldLose: () => boolean): () => void {
-  writers.add(wouldLose);
-  return () => { writers.delete(wouldLose); };
-}
-
 /** Does what takes away whatever is open, such as signing out: at once where nothing would be lost, else once that is meant. */
 export function orAsk(act: () => void): void {
-  if (isHeld() || [...writers].some((wouldLose) => wouldLose())) wanted.value = act;
+  if (isHeld() || isWriting()) wanted.value = act;
   else act();
 }
 
