@@ -63,6 +63,12 @@ impl<B: Body> Params<B> {
         self.json.get(member).filter(|value| !value.is_null())
     }
 
+    /// Whether the resource is sent back whole, as it was read but for an edit. Since when its present version holds is then no wish.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.sent("updatedAt").is_some()
+    }
+
     /// The organization that the body names.
     pub fn organization(&self) -> Result<Option<OrganizationId>, Vec<FieldError>> {
         let read = self.sent("organizationId").map(id).transpose();

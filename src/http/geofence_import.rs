@@ -9,7 +9,7 @@ use super::answer::Answer;
 use super::body::CollectionBody;
 use super::code::Code;
 use super::collection::Collection;
-use super::geojson::{from_feature, pointer_in_feature};
+use super::geojson::{from_new_feature, pointer_in_feature};
 use super::problem::Problem;
 use super::query::Query;
 use super::request::{InOrganization, Shared, SignedCaller};
@@ -58,12 +58,8 @@ const PLACED: &str = "feature:";
 /// Converts a feature to the members of a geofence, off the async threads because a thousand vertices take
 /// milliseconds.
 async fn read(shared: &LargeBodies, collection: Collection, index: usize) -> Feature {
-    let read = shared.run(move || {
-        let mut members = from_feature(collection.feature(index).map_err(|problem| problem.field_errors())?)?;
-        // Whatever made the file gave it; a new geofence has one of its own.
-        members.as_object_mut().and_then(|members| members.remove("id"));
-        Ok(members)
-    });
+    let read = shared
+        .run(move || from_new_feature(collection.feature(index).map_err(|problem| problem.field_errors())?));
     let lost = || Err(Problem::new(Code::Internal).field_errors());
     read.await.unwrap_or_else(lost).map_err(unplaced)
 }

@@ -9,13 +9,14 @@ use waypost_actors::model::{GeofenceId, Timestamp};
 
 use super::answer::{self, Answer, PageOf};
 use super::body::GeofenceBody;
-use super::geojson::{MEDIA_TYPE, from_feature, pointer_in_feature, to_feature};
+use super::geojson::{MEDIA_TYPE, from_feature, from_new_feature, pointer_in_feature, to_feature};
 use super::problem::Problem;
 use super::query::{Query, flag, number, word};
 use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
 use crate::context::Context;
 use crate::domain::body::Params;
 use crate::domain::dry_run::{DryRunGeofence, DryRunResult};
+use crate::domain::field::FieldError;
 use crate::domain::geofence::{CreateGeofence, Geofence, PastCorrection};
 use crate::domain::paging::{Page, SortKey};
 use crate::large_bodies::Turn;
@@ -68,7 +69,10 @@ struct SentGeofence {
 }
 
 impl SentGeofence {
-    fn of(body: GeofenceBody) -> Result<Self, Problem> {
+    fn of(
+        body: GeofenceBody,
+        from_feature: fn(Value) -> Result<Value, Vec<FieldError>>,
+    ) -> Result<Self, Problem> {
         let GeofenceBody { json, is_geojson, turn } = body;
         if !is_geojson {
             return Ok(Self { members: json, is_feature: false, _turn: turn });
@@ -175,10 +179,7 @@ pub async fn create_geofence(
     body: GeofenceBody,
 ) -> Answer {
     let by = query.scoped(caller)?;
-    let SentGeofence { mut members, is_feature, _turn } = SentGeofence::of(body)?;
-    if let (true, Some(members)) = (is_feature, members.as_object_mut()) {
-        members.remove("id"); // of whatever made it
-    }
+    let SentGeofence { members, is_feature, _turn } = SentGeofence::of(body, from_new_feature)?;
     let made = ops::create_geofence(&context, &by, members.into()).await;
     let out = with_count(&context, made.map_err(|error| in_clients_terms(error, is_feature))?).await?;
     let mut answer = HttpResponse::Created();
@@ -241,7 +242,7 @@ pub async fn update_geofence(
     body: GeofenceBody,
 ) -> Answer {
     let by = query.scoped(caller)?;
-    let SentGeofence { members, is_feature, _turn } = SentGeofence::of(body)?;
+    let SentGeofence { members, is_feature, _turn } = SentGeofence::of(body, from_feature)?;
     let changed = ops::update_geofence(&context, &by, id, &if_match, members.into()).await;
     let out = with_count(&context, changed.map_err(|error| in_clients_terms(error, is_feature))?).await?;
     Ok(single(HttpResponse::Ok(), &request, &out))

@@ -11,6 +11,12 @@ use crate::domain::members::escaped;
 /// The media type.
 pub const MEDIA_TYPE: &str = "application/geo+json";
 
+/// A Feature as the members of a new geofence. Its id is that of whatever made it.
+pub fn from_new_feature(mut feature: Value) -> Result<Value, Vec<FieldError>> {
+    feature.as_object_mut().and_then(|members| members.remove("id"));
+    from_feature(feature)
+}
+
 /// A Feature as the members of a geofence.
 pub fn from_feature(feature: Value) -> Result<Value, Vec<FieldError>> {
     let fail = |pointer: &str, detail: &str| Err(vec![FieldError::new(pointer, "value", detail)]);

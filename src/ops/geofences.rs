@@ -121,9 +121,8 @@ pub async fn update_geofence(
     let (mut change, scope) = Change::begin(context, by, Action::WriteGeofences).await?;
     geofence::hold(change.on(), &scope, id).await?;
     let current = geofence::find(change.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
-    let is_whole = body.sent("updatedAt").is_some();
+    let is_whole = body.is_whole();
     let mut new = body.changed(&current, &current.attributes)?;
-    // A document that is sent back whole says since when the version before held, and not since when this one does.
     if is_whole && new.effective_from == Patch::Set(current.effective_from) {
         new.effective_from = Patch::Keep;
     }

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use futures_util::{StreamExt, stream};
+use futures_util::{StreamExt, future, stream};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -147,7 +147,6 @@ async fn publish(
 ) {
     let mut known = HashSet::new();
     live_resources.retain(|(_, live_resource)| known.insert(live_resource.id()));
-    let (turns, fences) = (&Mutex::new(Vec::new()), &Mutex::new(Vec::new()));
     let see_through = async |(scope, live_resource): (OrgScope, LiveResource)| {
         let turn = context.keyed_lock.lock(live_resource.id()).await;
         let stored = loop {
@@ -158,12 +157,7 @@ async fn publish(
             tokio::time::sleep(AGAIN_AFTER).await;
         };
         let told = match stored {
-            // Those of an import are settled together, once all are in force.
-            Some(Stored::Geofence(fence)) => {
-                fences.lock().push(fence);
-                turns.lock().push(turn);
-                Ok(())
-            }
+            Some(Stored::Geofence(fence)) => return Some((turn, fence)),
             Some(Stored::RenamedGeofence(fence)) => context.live.rename_fence(fence).await,
             Some(Stored::Vehicle(vehicle, trackers, config)) => {
                 trackers.into_iter().for_each(|tracker| context.sessions.configure(tracker, config));
@@ -175,9 +169,12 @@ async fn publish(
         if let Err(error) = told {
             answer(Err(error.into()));
         }
+        None
     };
-    stream::iter(live_resources).for_each_concurrent(AT_ONCE, see_through).await;
-    let fences = std::mem::take(&mut *fences.lock());
+    // Those of an import are settled together, once all are in force, and each has its turn until then.
+    let settling = stream::iter(live_resources).map(see_through).buffer_unordered(AT_ONCE);
+    let settling: Vec<_> = settling.filter_map(future::ready).collect().await;
+    let (_turns, fences): (Vec<_>, Vec<_>) = settling.into_iter().unzip();
     if !fences.is_empty()
         && let Err(error) = context.live.put_fences(fences).await
     {

@@ -222,10 +222,9 @@ pub async fn update_vehicle(
     if let Some(fuel) = present["fuel"].as_object_mut() {
         fuel.remove("effectiveFrom"); // its absence has a meaning
     }
-    let is_whole = body.sent("updatedAt").is_some();
+    let is_whole = body.is_whole();
     let mut attributes = body.reworded(lift_tank).changed(&current, &present)?;
     let now = change.now();
-    // A document that is sent back whole says since when the tank before held, and not since when this one does.
     if is_whole && attributes.fuel.effective_from == current.attributes.fuel.effective_from {
         attributes.fuel.effective_from = None;
     }

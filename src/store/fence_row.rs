@@ -6,6 +6,10 @@ use waypost_actors::model::{Fence, FenceVersion, Rules, ShapeSpec};
 
 use super::time::Time;
 
+/// Versions of geofences (`v` of `g`), with what a [`FenceRow`] needs.
+pub(super) const SELECT_VERSIONS: &str = "select g.id, g.organization_id, g.name, v.version, v.effective_from, v.changed_at, \
+    v.active, v.deleted, v.shape, v.rules from geofence g join geofence_version v on v.geofence_id = g.id";
+
 /// A version of a geofence, with the geofence's name.
 #[derive(sqlx::FromRow)]
 pub(super) struct FenceRow {

@@ -4,7 +4,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{Fence, GeofenceId, Rules, ShapeSpec, Timestamp};
 
-use super::fence_row::{self, FenceRow};
+use super::fence_row::{self, FenceRow, SELECT_VERSIONS};
 use super::filters::updated_after;
 use super::hold::{existing_own, hold_own};
 use super::page::{Columns, List};
@@ -206,30 +206,25 @@ pub async fn update(tx: &mut Tx, scope: &OrgScope, geofence: &Geofence, new_vers
     if new_version { insert_version(tx, &geofence.fence(geofence.updated_at, false)).await } else { Ok(()) }
 }
 
-macro_rules! versions {
-    ($which:literal) => {
-        concat!(
-            "select g.id, g.organization_id, g.name, v.version, v.effective_from, v.changed_at, v.active, \
-             v.deleted, v.shape, v.rules from geofence g join geofence_version v on v.geofence_id = g.id \
-             where g.organization_id = $1 and g.id = $2 and ",
-            $which,
-            " order by v.version"
-        )
-    };
-}
-
 /// A geofence, even if deleted, with all versions whose records are not settled yet, if there are any.
 pub async fn unsettled(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<Option<Fence>> {
-    versions_of(on.sql(versions!("not v.settled")), scope, id).await
+    versions_of(on, scope, id, " and not v.settled").await
 }
 
 /// A geofence, even if deleted, with its current version.
 pub async fn current(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<Option<Fence>> {
-    versions_of(on.sql(versions!("v.version = g.version")), scope, id).await
+    versions_of(on, scope, id, " and v.version = g.version").await
 }
 
-async fn versions_of(stmt: Stmt<'_>, scope: &OrgScope, id: GeofenceId) -> Result<Option<Fence>> {
-    let stmt = stmt.bind(Uuid::from(scope.organization_id())).bind(Uuid::from(id));
+async fn versions_of(
+    on: On<'_>,
+    scope: &OrgScope,
+    id: GeofenceId,
+    which: &'static str,
+) -> Result<Option<Fence>> {
+    let stmt = on.sql(SELECT_VERSIONS).push(" where g.organization_id = ");
+    let stmt = stmt.push_bind(Uuid::from(scope.organization_id())).push(" and g.id = ");
+    let stmt = stmt.push_bind(Uuid::from(id)).push(which).push(" order by v.version");
     Ok(fence_row::fences(stmt.all::<FenceRow>().await?).pop())
 }
 

@@ -10,7 +10,7 @@ use waypost_actors::model::{
 use waypost_actors::ports::VehicleSeed;
 
 use super::calibration;
-use super::fence_row::{self, FenceRow};
+use super::fence_row::{self, FenceRow, SELECT_VERSIONS};
 use super::packed_state::PackedState;
 use super::sql::{Db, Result, Stmt, Tx};
 use super::time::Time;
@@ -104,19 +104,17 @@ pub(super) async fn read_vehicle(tx: &mut Tx, vehicle: VehicleId) -> Result<Vehi
     })
 }
 
-const SELECT_FENCES: &str = "select g.id, g.organization_id, g.name, v.version, v.effective_from, v.changed_at, \
-    v.active, v.deleted, v.shape, v.rules from geofence g join geofence_version v on v.geofence_id = g.id";
-
 /// Every fence of the shard with all its versions, deleted ones too.
 pub(super) async fn read_fences(db: &Db) -> Result<Vec<Fence>> {
-    let stmt = db.read().sql(SELECT_FENCES).push(" where true").and_of_shard(db.shard(), "g.organization_id");
+    let stmt =
+        db.read().sql(SELECT_VERSIONS).push(" where true").and_of_shard(db.shard(), "g.organization_id");
     let stmt = stmt.push(" order by g.id, v.version");
     Ok(fence_row::fences(stmt.all_beside::<FenceRow>().await?))
 }
 
 /// Every fence of an organization with all its versions, deleted ones too.
 pub(super) async fn read_fences_of(db: &Db, organization: OrganizationId) -> Result<Vec<Fence>> {
-    let stmt = db.read().sql(SELECT_FENCES).push(" where g.organization_id = ").push_bind(organization.0);
+    let stmt = db.read().sql(SELECT_VERSIONS).push(" where g.organization_id = ").push_bind(organization.0);
     let rows: Vec<FenceRow> = stmt.push(" order by g.id, v.version").all().await?;
     Ok(fence_row::fences(rows))
 }

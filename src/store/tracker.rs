@@ -374,20 +374,15 @@ pub async fn leave_vehicle(
     vehicle: VehicleId,
     now: Time,
 ) -> Result<(Vec<TrackerId>, Vec<TrackerId>)> {
+    let touch = "update tracker set updated_at = $2 where id in (select tracker_id from installation \
+        where vehicle_id = $1 and (installed_to is null or installed_to > $2))";
+    tx.on().sql(touch).bind(vehicle.0).bind(now).run().await?;
     let planned =
         "delete from installation where vehicle_id = $1 and installed_from >= $2 returning tracker_id";
     let leave = "update installation set installed_to = $2 where vehicle_id = $1 \
         and (installed_to is null or installed_to > $2) returning tracker_id";
     let planned: Vec<(Uuid,)> = tx.on().sql(planned).bind(vehicle.0).bind(now).all().await?;
     let left: Vec<(Uuid,)> = tx.on().sql(leave).bind(vehicle.0).bind(now).all().await?;
-    for (tracker,) in planned.iter().chain(&left) {
-        tx.on()
-            .sql("update tracker set updated_at = $2 where id = $1")
-            .bind(*tracker)
-            .bind(now)
-            .run()
-            .await?;
-    }
     let trackers = |rows: Vec<(Uuid,)>| rows.into_iter().map(|(id,)| TrackerId(id)).collect();
     Ok((trackers(left), trackers(planned)))
 }

@@ -18,10 +18,10 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::{FutureExt, Stream, StreamExt};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::time::{Instant, timeout, timeout_at};
+use waypost_actors::clock;
 use waypost_actors::model::Timestamp;
 
 use super::guard::Guard;
-use waypost_actors::clock;
 
 /// A receiver has this long to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);

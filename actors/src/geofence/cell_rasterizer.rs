@@ -3,7 +3,6 @@
 //! "Inside" is exact: every place of such a cell is in every shape the fence has had. No place of a cell that is
 //! not named is in any of them.
 
-use std::slice::from_ref;
 use std::sync::Arc;
 
 use super::boxes::GeoBox;
@@ -132,7 +131,7 @@ impl<'a> Piece<'a> {
             }
             Self::Circle(circle, boxes) => plain(around(circle, block, block.touched_by(boxes))),
             Self::Boxed(boxes) => {
-                let edges: Vec<Mask> = boxes.iter().map(|area| block.touched_by(from_ref(area))).collect();
+                let edges = block.touched_by_each(boxes);
                 let maybe = edges.iter().fold(0, |all, area| all | area);
                 RasterizedPiece { masks: Masks { maybe, ..Masks::NOWHERE }, edges }
             }

@@ -4,6 +4,8 @@
 //! A place is in exactly one cell of each size. Ways and boxes also touch the cells that they come within rounding
 //! of, so a way or box that touches no cell of a place cannot be at the place.
 
+use std::slice::from_ref;
+
 use super::boxes::GeoBox;
 use super::place::canonical_degrees;
 use super::plane::Point;
@@ -149,6 +151,11 @@ impl Block {
         let spans =
             boxes.iter().flat_map(|area| diagonal(area).turned()).filter_map(|segment| self.span(&segment));
         spans.fold(0, |all, (rows, columns)| all | rectangle(rows, columns))
+    }
+
+    /// The cells that each of some boxes touches.
+    pub(super) fn touched_by_each(&self, boxes: &[GeoBox]) -> Vec<Mask> {
+        boxes.iter().map(|area| self.touched_by(from_ref(area))).collect()
     }
 
     /// The rows and the columns of the box of a segment: the first and the last of each.

@@ -5,7 +5,6 @@
 //! the rest. So its cost depends on the cells of its fence, however many other fences there are, and nothing has to
 //! be rebuilt.
 
-use std::slice::from_ref;
 use std::sync::Arc;
 
 use super::boxes::GeoBox;
@@ -76,8 +75,7 @@ impl Cover {
             self.holdings = self.holdings.iter().filter(|held| held.fence.id != fence.id).cloned().collect();
         }
         let is_divided = block.cell_bits() > cell_bits;
-        let touched = |area: &GeoBox| block.touched_by(from_ref(area));
-        let each: Vec<Mask> = if is_divided { boxes.iter().map(touched).collect() } else { Vec::new() };
+        let each = if is_divided { block.touched_by_each(boxes) } else { Vec::new() };
         let within = self.divided & each.iter().fold(0, |all, mask| all | mask);
         if within != 0 {
             let blocks = Arc::make_mut(&mut self.blocks);

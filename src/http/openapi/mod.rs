@@ -130,7 +130,8 @@ fn describe(operation: &mut Value, route: &Route) {
             Idempotency-Replayed; with another body it is 422, while the first is under way 409" }),
         );
     }
-    let is_list = route.path == "/v1/geofence-events/vehicle/{vehicleId}";
+    let is_list =
+        operation["parameters"].as_array().is_some_and(|all| all.iter().any(|one| one["name"] == "limit"));
     if route.method == "GET" && (route.path.ends_with('}') && !is_list || route.path == "/openapi.json") {
         operation["responses"]["304"] = json!({ "description": "As If-None-Match knows it" });
         add_parameter(
