@@ -113,7 +113,8 @@ const isLost = (problem: unknown) => problem instanceof TypeError || (problem in
 export async function send<T>(request: Prepared, token: string | undefined, read: Read<T> = json): Promise<T> {
   const key = request.headers[KEY];
   const content = contentOf(request.address, request.body);
-  for (const pause of isRepeatable(request) ? [...PAUSES_MS, null] : [null]) {
+  const pauses = isRepeatable(request) ? [...PAUSES_MS] : [];
+  for (;;) {
     try {
       const answer = await sendOnce(request, token, read);
       unanswered.delete(content);
@@ -122,11 +123,11 @@ export async function send<T>(request: Prepared, token: string | undefined, read
       const isOpen = key !== undefined && isLost(problem);
       if (isOpen) unanswered.set(content, key);
       else if (!isPassing(problem)) unanswered.delete(content);
-      if (pause === null || !(isOpen || isPassing(problem))) throw problem;
+      const pause = pauses.shift();
+      if (pause === undefined || !(isOpen || isPassing(problem))) throw problem;
       await new Promise((again) => setTimeout(again, pause));
     }
   }
-  throw new Error("unreachable");
 }
 
 type Read<T> = (answer: Response) => Promise<T>;

@@ -3,7 +3,7 @@
 
 import { type Signal, computed, effect, signal, untracked } from "@preact/signals";
 
-import { isWriting } from "./writing";
+import { holders, isWriting } from "./writing";
 
 const hash = signal(location.hash);
 addEventListener("hashchange", () => {
@@ -14,19 +14,13 @@ addEventListener("hashchange", () => {
   } else hash.value = location.hash;
 });
 
-/** Whether something would be lost by leaving, each by who knows: that is asked first. */
-const holders = new Set<() => boolean>();
-const isHeld = () => [...holders].some((wouldLose) => wouldLose());
+/** Whether something would be lost by leaving: that is asked first. */
+const { hold, isHeld } = holders();
+export { hold };
 /** What somebody wants while something would be lost, an address or to do something; null when nobody does. */
 export const wanted = signal<string | (() => void) | null>(null);
 
 addEventListener("beforeunload", (event) => { if (isHeld()) event.preventDefault(); });
-
-/** Has it asked whether something would be lost, until the returned function is called. */
-export function hold(wouldLose: () => boolean): () => void {
-  holders.add(wouldLose);
-  return () => { holders.delete(wouldLose); };
-}
 
 /** Does what takes away whatever is open, such as signing out: at once where nothing would be lost, else once that is meant. */
 export function orAsk(act: () => void): void {

@@ -1,12 +1,22 @@
-// What is being written and not saved, wherever one goes in the page: another organization, or signing out, would take it away.
+// Who knows whether something would be lost. And what is being written and not saved, wherever one goes in the page: another
+// organization, or signing out, would take it away.
 
-const writers = new Set<() => boolean>();
-
-/** Has `isWriting` ask whether something that is written would be lost, until the returned function is called. */
-export function holdWriting(wouldLose: () => boolean): () => void {
-  writers.add(wouldLose);
-  return () => { writers.delete(wouldLose); };
+interface Holders {
+  /** Has it asked whether something would be lost, until the returned function is called. */
+  readonly hold: (wouldLose: () => boolean) => () => void;
+  /** Whether something would be lost. */
+  readonly isHeld: () => boolean;
 }
 
-/** Whether something would be lost. */
-export const isWriting = (): boolean => [...writers].some((wouldLose) => wouldLose());
+export function holders(): Holders {
+  const all = new Set<() => boolean>();
+  return {
+    hold(wouldLose) {
+      all.add(wouldLose);
+      return () => { all.delete(wouldLose); };
+    },
+    isHeld: () => [...all].some((wouldLose) => wouldLose()),
+  };
+}
+
+export const { hold: holdWriting, isHeld: isWriting } = holders();

@@ -1,1 +1,0 @@
-var e=new Set;function t(t){return e.add(t),()=>{e.delete(t)}}var n=()=>[...e].some(e=>e());export{n,t};
