@@ -36,6 +36,22 @@ impl Auth {
         Ok((place, turn))
     }
 
+    /// Whether a password matches the hash. An attempt that found no room to be judged is no failure.
+    pub(super) async fn judge(
+        &self,
+        place: QueueSlot<'_>,
+        password: String,
+        hash: Option<String>,
+        key: &str,
+        peer: &Peer,
+    ) -> Result<bool, AuthError> {
+        let fits = self.hasher.fits(place, password, hash).await;
+        if matches!(fits, Err(AuthError::Busy)) {
+            sign_in_attempt::take_back(&self.db, key, &peer.address).await?;
+        }
+        fits
+    }
+
     /// Counts an attempt. Failures from one address make that address wait, for that account alone. Very many
     /// failures from all addresses make every address wait that the account has not signed in from before.
     pub(super) async fn count_attempt(

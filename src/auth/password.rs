@@ -30,6 +30,8 @@ const HASH_OF_NOBODY: &str =
 const MOST_SLOTS: usize = 3;
 /// Most passwords that may wait for a slot, over all clients.
 const QUEUE: usize = 400;
+/// Places beyond these, for addresses that have none in it: those who flood do not shut out the others.
+const FIRST_OF_ONE: usize = 200;
 /// Most from one client address: at 26 ms each they take some seconds.
 const QUEUE_OF_ONE: usize = 200;
 /// A password that has waited this long is given up, and its client is asked to retry.
@@ -147,7 +149,8 @@ pub struct QueueSlot<'w> {
 impl<'w> QueueSlot<'w> {
     fn take(waiting: &'w Mutex<Waiting>, address: &str) -> Result<Self, AuthError> {
         let mut held = waiting.lock();
-        if held.all >= QUEUE {
+        let most = if held.lines.contains_key(address) { QUEUE } else { QUEUE + FIRST_OF_ONE };
+        if held.all >= most {
             return Err(AuthError::Busy);
         }
         let new = || Line { length: 0, turn: Arc::new(Semaphore::new(1)) };
@@ -289,8 +292,10 @@ mod tests {
         let take = |address: &str| QueueSlot::take(&waiting, address);
         let mut places: Vec<_> = (0..QUEUE_OF_ONE).map(|_| take("a").unwrap()).collect();
         assert!(take("a").is_err(), "one address has its share");
-        places.extend((places.len()..QUEUE).map(|index| take(&format!("b{index}")).unwrap()));
-        assert!(take("c").is_err(), "all of them have an end");
+        places.extend((places.len()..QUEUE).map(|_| take("b").unwrap()));
+        assert!(take("b").is_err(), "those who wait have an end together");
+        places.extend((0..FIRST_OF_ONE).map(|index| take(&format!("c{index}")).unwrap()));
+        assert!(take("c0").is_err() && take("d").is_err(), "all of them have an end");
         drop(places);
         let left = waiting.lock();
         assert!(left.all == 0 && left.lines.is_empty());

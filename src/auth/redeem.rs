@@ -37,14 +37,18 @@ impl Auth {
         let mut tx = self.db.begin().await?;
         let redeemed = link::redeem(&mut tx, token, Purpose::VerifySystemUser, now).await?;
         if let Redeemed::Now(id) = redeemed {
-            if !system_user::verify(tx.on(), id, now.into()).await? {
-                return Err(AuthError::NotFound);
-            }
+            system_user::hold(tx.on(), id).await?;
             let holder = Holder::find(tx.on(), HolderId::System(id)).await?.ok_or(AuthError::NotFound)?;
+            system_user::verify(tx.on(), id, now.into()).await?;
             let (before, after) = (SystemUserStatus::PendingVerification, SystemUserStatus::Active);
+            // One that was disabled meanwhile stays disabled.
+            let (before, after) = match holder.is_unverified() {
+                true => (json!({ "status": before }), json!({ "status": after, "emailVerifiedAt": now })),
+                false => (json!({}), json!({ "emailVerifiedAt": now })),
+            };
             let entry = AuditEntry {
-                before: Some(json!({ "status": before })),
-                after: Some(json!({ "status": after, "emailVerifiedAt": now })),
+                before: Some(before),
+                after: Some(after),
                 ..entry(AuditAction::VerifyEmail, &holder, request_id, now)
             };
             keep(&mut tx, &entry).await?;

@@ -110,7 +110,7 @@ impl Auth {
             return Err(AuthError::TooManyAttempts(refused.wait_seconds));
         }
         let hash = holder.as_ref().and_then(Holder::password_hash);
-        let fits = self.hasher.fits(place, password, hash).await?;
+        let fits = self.judge(place, password, hash, &key, peer).await?;
         let Some(holder) = holder.as_ref().filter(|_| fits) else {
             tracing::info!(client = peer.address, "sign-in failed");
             self.note(AuditAction::SignInFailed, holder.as_ref(), &key, peer, now).await?;
@@ -150,7 +150,7 @@ impl Auth {
             return Err(AuthError::TooManyAttempts(refused.wait_seconds));
         }
         let hash = holder.password_hash();
-        let fits = self.hasher.fits(place, password, hash.clone()).await?;
+        let fits = self.judge(place, password, hash.clone(), &key, peer).await?;
         if fits {
             let mut tx = self.db.begin().await?;
             sign_in_attempt::succeeded(&mut tx, &key, &peer.address, now.into()).await?;
@@ -330,6 +330,7 @@ impl Auth {
             ends_at: ends_at.into(),
         };
         session::insert(tx.on(), &kept).await?;
+        session::forget_oldest(tx.on(), family_id).await?;
         let subject = Subject { holder: holder.id(), session_id: family_id };
         let access_token = self
             .access_tokens()

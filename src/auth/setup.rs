@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::entry::Peer;
 use super::error::AuthError;
 use super::secret;
 use super::service::Auth;
@@ -68,7 +69,8 @@ impl Auth {
                     return Err(SetupError::Email);
                 }
                 password_fault(password.reveal()).map_or(Ok(()), |fault| Err(SetupError::Password(fault)))?;
-                let made = self.make_super_admin(None, email, password.reveal().to_owned()).await?;
+                let hash = self.hasher.hash("settings", password.reveal().to_owned()).await?;
+                let made = self.make_super_admin(None, email, hash).await?;
                 Ok(if made.is_some() { FirstStart::Created } else { FirstStart::SetUp })
             }
             (None, None) => Ok(FirstStart::Link(self.setup_link().await?)),
@@ -104,17 +106,22 @@ impl Auth {
         token: &str,
         email: &str,
         password: String,
+        peer: &Peer,
     ) -> Result<Option<Uuid>, AuthError> {
-        self.make_super_admin(Some(token), email, password).await
+        // Looked at first, so that invalid links cannot make the server hash passwords, nor lock accounts.
+        if !self.is_setup_link(token).await? {
+            return Err(AuthError::InvalidToken);
+        }
+        let hash = self.hasher.hash(&peer.address, password).await?;
+        self.make_super_admin(Some(token), email, hash).await
     }
 
     async fn make_super_admin(
         &self,
         token: Option<&str>,
         email: &str,
-        password: String,
+        password_hash: String,
     ) -> Result<Option<Uuid>, AuthError> {
-        let password_hash = Some(self.hasher.hash("setup", password).await?);
         let now = self.clock.now().into();
         let mut tx = self.db.begin().await?;
         one_at_a_time(&self.db, &mut tx).await?;
@@ -134,7 +141,7 @@ impl Auth {
             last_name: "Admin".to_owned(),
             role: Role::SuperAdmin,
             status: AccountStatus::Active,
-            password_hash,
+            password_hash: Some(password_hash),
             created_at: now,
         };
         account::insert(tx.on(), &admin).await?;

@@ -99,7 +99,7 @@ settings! {
     tracker_ping_interval: Duration = "30s", "Time between two pings to a tracker; one that answers none of three is closed";
     feed_heartbeat_interval: Duration = "15s", "Time between two heartbeats on the live feed; a client that answers none of three pings is closed";
     rate_limit: Option<Rate> = "12000/m", "Requests of one account, or of one address that is not signed in: 600/m, 5/s, or off";
-    rate_limit_sign_in: Option<Rate> = "60/m", "Sign-ins, sign-ups and requests for mail from one address, searches by licence of one account, or off";
+    rate_limit_sign_in: Option<Rate> = "60/m", "Sign-ins, sign-ups and requests for mail from one address; what one account does to users and system users, its searches by licence; or off";
     rate_limit_ingest: Option<Rate> = "off", "Requests of one tracker, or off: its socket is slowed by acknowledgements anyway";
     waiting_connections: usize = "256", "Connections of one address that may keep the server waiting for a request; one more, and the one that has waited longest is closed. Behind a proxy (client_address_header) only those of devices are counted: the proxy must do so itself";
     client_address_header: Option<String> = "", "Header in which the reverse proxy in front names the client, such as X-Forwarded-For; its last address counts";

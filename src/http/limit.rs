@@ -29,8 +29,16 @@ use crate::rate_limit::{BucketState, Class};
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Routes of signed-in callers that guess at a licence number or send mail.
-const STRICT: [&str; 2] = ["/v1/drivers/search", "/v1/users/{id}/invitation"];
+/// Routes of signed-in callers that guess at a licence number, send mail, hash a password, or create what strangers may create.
+const STRICT: [(&str, &str); 7] = [
+    ("GET", "/v1/drivers/search"),
+    ("POST", "/v1/users"),
+    ("PUT", "/v1/users/{id}"),
+    ("POST", "/v1/users/{id}/invitation"),
+    ("POST", "/v1/system-users"),
+    ("PUT", "/v1/system-users/{id}"),
+    ("POST", "/v1/organizations"),
+];
 
 /// Counts a request of a signed-in caller.
 pub(super) async fn count_caller(
@@ -38,8 +46,8 @@ pub(super) async fn count_caller(
     request: &ServiceRequest,
     principal: uuid::Uuid,
 ) -> Result<(), Problem> {
-    let pattern = request.match_pattern();
-    let is_strict = pattern.is_some_and(|pattern| STRICT.contains(&pattern.as_str()));
+    let route = request.app_data::<Route>();
+    let is_strict = route.is_some_and(|route| STRICT.contains(&(route.method, route.path)));
     let class = if is_strict { Class::SignIn } else { Class::Requests };
     count(context, request.request(), class, &principal.to_string()).await
 }

@@ -17,6 +17,7 @@ use super::request::{PathToken, Shared};
 use crate::auth::AuthError;
 use crate::domain::account::password_fault;
 use crate::domain::members::is_email;
+use crate::ops::request_context::peer;
 
 /// As the dispatcher's page looks (web/src/styles/tokens.css), in the system's light or dark.
 const STYLE: &str = "*{box-sizing:border-box}:root{color-scheme:light;--ground:#f4f5f3;--panel:#fff;--raised:#eceeeb;\
@@ -137,7 +138,7 @@ pub async fn redeem_setup(
     if let Some(fault) = password_fault(&password) {
         return Ok(setup_page(HttpResponse::UnprocessableEntity(), &format!("The password {fault}.")));
     }
-    match context.auth.redeem_setup_link(&token, &email, password).await {
+    match context.auth.redeem_setup_link(&token, &email, password, &peer()).await {
         Ok(Some(account)) if is_own_page(&request) => Ok(goes_on(&context.auth.sign_in_link(account).await?)),
         Ok(Some(_)) => {
             let body =

@@ -3,13 +3,14 @@
 use super::change::Change;
 use super::error::OpError;
 use super::{driver_lock, letters};
-use crate::auth::OrgScope;
+use crate::auth::{OrgScope, SystemUserScope};
 use crate::domain::activation::ActivationStatus;
 use crate::domain::organization::{ActivationMethod, Organization, OrganizationStatus, OrganizationStep};
+use crate::domain::system_user::{SystemUser, SystemUserIn};
 use crate::sessions::End;
 use crate::store::{
     activation, alert, api_key, creator, fuel_verdict, mqtt_cursor, organization, out_of_service,
-    pending_tracker, share, tracker, user, vehicle, webhook,
+    pending_tracker, share, system_user, tracker, user, vehicle, webhook,
 };
 
 /// Takes a step and writes its consequences: activation invites the users that wait for it, deletion ends everything
@@ -51,7 +52,7 @@ pub(super) async fn advance(
         OrganizationStep::Delete => delete_owned(change, scope).await?,
     }
     if activates {
-        creator::bind(change.on(), scope, now.into()).await?;
+        bind_creator(change, scope).await?;
         for waiting in user::invited(change.on(), scope, now.into()).await? {
             letters::invite(change, &waiting, Some(&changed.attributes.name)).await?;
         }
@@ -62,6 +63,19 @@ pub(super) async fn advance(
     }
     change.tell_webhooks();
     Ok(changed)
+}
+
+/// Binds the system user that created the organization to it, with an entry in the audit: it may do everything there from now on.
+async fn bind_creator(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), OpError> {
+    let now = change.now().into();
+    let Some((id, scopes)) = creator::bind(change.tx(), scope, now).await? else { return Ok(()) };
+    let within = SystemUserScope::Organization(*scope);
+    if let Some(bound) = system_user::find(change.on(), &within, id, now).await? {
+        let attributes = SystemUserIn { scopes, ..bound.attributes.clone() };
+        let before = SystemUser { organization_id: None, attributes, ..bound.clone() };
+        change.updated(&before, &bound).await?;
+    }
+    Ok(())
 }
 
 const fn method(step: OrganizationStep) -> Option<ActivationMethod> {
@@ -82,6 +96,9 @@ async fn delete_owned(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), O
     organization::delete_system_users(change.on(), scope, now.into()).await?;
     user::retire_all(change.on(), scope, now.into()).await?;
     organization::end_sessions(change.on(), scope, now.into()).await?;
+    for key in api_key::of_organization(change.on(), scope).await? {
+        change.deleted(&key).await?;
+    }
     api_key::delete_of_organization(change.on(), scope).await?;
     webhook::delete_of_organization(change.tx(), scope).await?;
     mqtt_cursor::delete_of_organization(change.tx(), scope).await?;

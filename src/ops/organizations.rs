@@ -83,6 +83,14 @@ pub async fn create_organization(
     let mut change = Change::within(context, caller, Some(scope)).await?.at(now);
     stale_sign_up::free_for_organization(&mut change, &admin.email, &organization.attributes.slug).await?;
     conflict(organization::insert(change.on(), &scope, &organization).await, Taken::Slug)?;
+    // Asked before the first admin's address, so that no answer tells whether that has an account.
+    if let Creator::SystemUser(id) = creator
+        && !creator::found(change.on(), &scope, id, now.into()).await?
+    {
+        let detail =
+            "this system user has made an organization before; it is bound to that one once it is active";
+        return Err(OpError::Transition(detail.to_owned()));
+    }
     let admin = first_admin(admin, &scope, now);
     match user::insert(change.tx(), &AccountScope::Organization(scope), &admin).await {
         Err(error) if is_conflict(&error) && !matches!(creator, Creator::Operator) => {
@@ -91,13 +99,6 @@ pub async fn create_organization(
             return Ok((organization, Usage { vehicles: 0, drivers: 0, users: 1, geofences: 0 }));
         }
         inserted => conflict(inserted, Taken::Email)?,
-    }
-    if let Creator::SystemUser(id) = creator
-        && !creator::found(change.on(), &scope, id, now.into()).await?
-    {
-        let detail =
-            "this system user has made an organization before; it is bound to that one once it is active";
-        return Err(OpError::Transition(detail.to_owned()));
     }
     letters::activate(&mut change, &scope, &organization).await?;
     let usage = organization::usage(change.on(), &scope).await?;

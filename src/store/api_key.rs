@@ -127,6 +127,17 @@ pub async fn delete_all(on: On<'_>, scope: &SystemUserScope, user: Uuid) -> Resu
     Ok(())
 }
 
+/// The keys of an organization's system users, the deleted ones' too.
+pub async fn of_organization(on: On<'_>, scope: &OrgScope) -> Result<Vec<ApiKey>> {
+    let stmt = on
+        .sql(SELECT)
+        .push("and system_user_id in (select id from system_user where organization_id = ")
+        .push_bind(Uuid::from(scope.organization_id()))
+        .push(") order by id");
+    let rows: Vec<Row> = stmt.all().await?;
+    Ok(rows.into_iter().map(ApiKey::from).collect())
+}
+
 /// Deletes the keys of an organization's system users.
 pub async fn delete_of_organization(on: On<'_>, scope: &OrgScope) -> Result<()> {
     let delete =

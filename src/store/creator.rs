@@ -3,7 +3,7 @@
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::sql::{On, Result};
+use super::sql::{On, Result, Tx};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
 use crate::domain::system_user::Scopes;
@@ -52,16 +52,31 @@ pub async fn leave_out(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()> {
     Ok(())
 }
 
-/// Binds the system user that created an organization to it, with all scopes.
-pub async fn bind(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()> {
-    on.sql(
-        "update system_user set organization_id = $1, scopes = $2, updated_at = $3 \
-         where founded_organization_id = $1 and organization_id is null and deleted_at is null",
-    )
-    .bind(Uuid::from(scope.organization_id()))
-    .bind(Json(Scopes::all()))
-    .bind(now)
-    .run()
-    .await?;
-    Ok(())
+/// Binds the system user that created an organization to it, with all scopes. Gives it, and the scopes it had before; `None` if there
+/// is none to bind.
+pub async fn bind(tx: &mut Tx, scope: &OrgScope, now: Time) -> Result<Option<(Uuid, Scopes)>> {
+    let organization = Uuid::from(scope.organization_id());
+    let found: Option<(Uuid, Json<Scopes>)> = tx
+        .on()
+        .sql(
+            "select id, scopes from system_user where founded_organization_id = $1 and organization_id is null \
+             and deleted_at is null",
+        )
+        .bind(organization)
+        .optional()
+        .await?;
+    let Some((id, Json(before))) = found else { return Ok(None) };
+    let bound = tx
+        .on()
+        .sql(
+            "update system_user set organization_id = $1, scopes = $2, updated_at = $3 \
+             where id = $4 and organization_id is null and deleted_at is null",
+        )
+        .bind(organization)
+        .bind(Json(Scopes::all()))
+        .bind(now)
+        .bind(id)
+        .run()
+        .await?;
+    Ok((bound > 0).then_some((id, before)))
 }

@@ -7,6 +7,9 @@ use super::hold;
 use super::sql::{On, Result, Tx};
 use super::time::Time;
 
+/// Used tokens of a session that are remembered: more than a month of one that is refreshed every hour.
+const REMEMBERED: i64 = 1_000;
+
 /// The holder of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HolderId {
@@ -165,6 +168,20 @@ pub async fn revoke_all(tx: &mut Tx, holder: HolderId, now: Time) -> Result<()> 
         .bind(now)
         .run()
         .await?;
+    Ok(())
+}
+
+/// Deletes the oldest used tokens of a session that was refreshed very often, so that it can be ended at once. If one of them comes
+/// again, it is refused as an unknown one.
+pub async fn forget_oldest(on: On<'_>, family_id: Uuid) -> Result<()> {
+    on.sql(
+        "delete from refresh_token where family_id = $1 and used_at is not null and created_at < \
+         (select created_at from refresh_token where family_id = $1 order by created_at desc limit 1 offset $2)",
+    )
+    .bind(family_id)
+    .bind(REMEMBERED)
+    .run()
+    .await?;
     Ok(())
 }
 

@@ -45,6 +45,20 @@ pub async fn count(
         .await
 }
 
+/// Takes back an attempt that was counted and never judged.
+pub async fn take_back(db: &Db, email_key: &str, address: &str) -> Result<()> {
+    db.write()
+        .sql(
+            "update login_attempt set failures = failures - 1 \
+             where email_key = $1 and address in ($2, '') and failures > 0",
+        )
+        .bind(email_key)
+        .bind(address)
+        .run()
+        .await?;
+    Ok(())
+}
+
 /// Writes what is counted of an account from an address once more, as it is.
 pub async fn rewrite(db: &Db, email_key: &str, address: &str) -> Result<()> {
     db.write()

@@ -296,6 +296,20 @@ fn every_change_of_a_key_is_audited_and_no_token_is() {
 }
 
 #[test]
+fn keys_that_go_with_their_organization_are_audited() {
+    with_app(async |app| {
+        let org = app.org("gone").await;
+        let (_, id, _) = new_key(&app, &org, &["events:read"]).await;
+        app.delete(&format!("/v1/organizations/organization/{}", org.id), &app.root).await.ok(204);
+        let told = "select action from audit where resource = 'apiKey' and resource_id = $1 order by id desc";
+        let told = app.context.db.read().sql(told).bind(id.parse::<uuid::Uuid>().unwrap());
+        let told: Vec<(String,)> = told.all().await.unwrap();
+        assert_eq!(told.into_iter().map(|(action,)| action).collect::<Vec<_>>(), ["delete", "create"]);
+        app
+    });
+}
+
+#[test]
 fn only_a_key_for_nothing_but_reporting_may_be_where_others_see_it() {
     with_app(async |app| {
         let org = app.org("own").await;

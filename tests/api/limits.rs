@@ -59,6 +59,24 @@ fn sign_ins_are_counted_by_address_and_told() {
 }
 
 #[test]
+fn what_hashes_or_writes_letters_is_counted_as_a_sign_in_by_account() {
+    actix_rt::System::new().block_on(async {
+        let mut app = server(|settings| settings.rate_limit_sign_in = hourly(3)).await;
+        let login = json!({ "email": ROOT, "password": PASSWORD });
+        app.root = text(&app.post("/v1/auth/login", "", login).await.ok(200)["accessToken"]);
+        let user = format!("/v1/users/{}", new_id());
+        let program = format!("/v1/system-users/{}", new_id());
+        app.put(&program, &app.root, json!({ "password": PASSWORD })).await.problem(404, "notFound");
+        app.put(&user, &app.root, json!({})).await.problem(404, "notFound");
+        app.post("/v1/users", &app.root, json!({})).await.problem(422, "validationFailed");
+        let said = app.post("/v1/system-users", &app.root, json!({})).await;
+        said.problem(429, "tooManyRequests");
+        app.get("/v1/users", &app.root).await.ok(200);
+        app.stop().await;
+    });
+}
+
+#[test]
 fn callers_are_counted_each_and_those_without_a_token_by_address() {
     actix_rt::System::new().block_on(async {
         let app = server(|settings| settings.rate_limit = hourly(4)).await;

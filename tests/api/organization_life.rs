@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use waypost::domain::account::Role;
 
-use crate::harness::{App, PASSWORD, organization, text, with_app};
+use crate::harness::{App, PASSWORD, ROOT, organization, text, with_app};
 
 const REQUESTS: &str = "/v1/organizations/email-activation-requests";
 
@@ -315,12 +315,22 @@ fn a_system_user_that_signed_up_is_bound_to_what_it_made_once_that_is_active() {
         let made = app.post("/v1/organizations", &token, organization("founded")).await.ok(201);
         let said = app.post("/v1/organizations", &token, organization("another")).await;
         said.problem(409, "invalidTransition");
+        let mut of_known = organization("another");
+        of_known["admin"]["email"] = json!(ROOT);
+        let said = app.post("/v1/organizations", &token, of_known).await;
+        said.problem(409, "invalidTransition"); // so that it tells of no address whether it has an account
         assert_eq!(app.get("/v1/auth/me", &token).await.ok(200).get("organizationId"), None);
         let link = verify_route(&app, "founded@example.org", 1).await;
         app.post(&link, "", json!(null)).await.ok(200);
         let me = app.get("/v1/auth/me", &token).await.ok(200);
         assert_eq!(me["organizationId"], made["id"]);
         assert_eq!(me["scopes"].as_array().unwrap().len(), 13, "all of them");
+        let audit =
+            format!("/v1/audit?resource=systemUser&action=update&organizationId={}", text(&made["id"]));
+        let told = app.get(&audit, &app.root).await.ok(200);
+        let (before, after) = (&told["data"][0]["before"], &told["data"][0]["after"]);
+        assert_eq!((&before["scopes"], &after["scopes"]), (&json!([]), &me["scopes"]), "{told}");
+        assert_eq!(after["organizationId"], made["id"]);
         app.post("/v1/vehicles", &token, json!({ "name": "Bus" })).await.ok(201);
         app.post("/v1/organizations", &token, organization("third")).await.problem(403, "forbidden");
         app

@@ -55,6 +55,26 @@ fn a_stranger_signs_up_verifies_and_signs_in() {
 }
 
 #[test]
+fn one_that_was_disabled_before_it_verified_its_address_is_not_told_to_be_active() {
+    with_app(async |app| {
+        let org = app.org("own").await;
+        let mut body = sign_up("late@example.org");
+        body["scopes"] = json!([]);
+        let id = text(&app.post("/v1/system-users", &org.org_admin, body).await.ok(201)["id"]);
+        let link = app.link("late@example.org", 1).await.replace("/verify/", VERIFY);
+        let path = format!("/v1/system-users/{id}");
+        app.put(&path, &org.org_admin, json!({ "status": "disabled" })).await.ok(200);
+        app.post(&link, "", json!(null)).await.ok(200);
+        assert_eq!(app.get(&path, &org.org_admin).await.ok(200)["status"], "disabled");
+        let audit = format!("/v1/audit?resourceId={id}&action=verifyEmail");
+        let told = app.get(&audit, &org.org_admin).await.ok(200);
+        let after = &told["data"][0]["after"];
+        assert!(after["emailVerifiedAt"].is_string() && after.get("status").is_none(), "{told}");
+        app
+    });
+}
+
+#[test]
 fn a_sign_up_names_neither_scopes_nor_an_organization() {
     with_app(async |app| {
         let mut body = sign_up("greedy@example.org");

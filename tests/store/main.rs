@@ -25,6 +25,7 @@ mod poison;
 mod purge;
 mod retention;
 mod schema;
+mod sessions;
 mod slices;
 mod statements;
 mod track;

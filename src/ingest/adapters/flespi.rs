@@ -13,6 +13,7 @@ use super::adapter::Adapter;
 use super::carried::{in_a_row, note_others};
 use super::parsed::{Message, Parsed, Request, Words};
 use super::shape::Shape;
+use super::units::heading_degrees;
 use super::{instant, json};
 use crate::ingest::decode::{BadFrame, BadItem, Item};
 
@@ -92,20 +93,22 @@ fn carried(sent: &Map<String, Value>) -> NewAttributes {
     for (name, ours) in RENAMED {
         match sent.get(name) {
             Some(Value::Number(number)) => carried.note(ours, number.as_f64()),
-            Some(Value::String(text)) => carried.note(ours, Some(text.as_str())),
+            // An empty one says nothing; of a card it would mean that none is there.
+            Some(Value::String(text)) if !text.is_empty() => carried.note(ours, Some(text.as_str())),
             _ => {}
         }
     }
     let temperatures = in_a_row(&TEMPERATURES, |name| sent.get(name)?.as_f64());
-    carried.note("temperatureCelsius", Some(AttributeValue::Numbers(temperatures)));
     let inputs = in_a_row(&INPUTS, |name| sent.get(name)?.as_bool());
+    let in_lists = (&TEMPERATURES[..temperatures.len()], &INPUTS[..inputs.len()]);
+    carried.note("temperatureCelsius", Some(AttributeValue::Numbers(temperatures)));
     carried.note("inputs", Some(AttributeValue::Flags(inputs)));
     let is_read = |name: &str| {
         NOT_KEPT.iter().any(|part| name.starts_with(part))
             || name == "engine.ignition.status"
             || RENAMED.iter().any(|(known, _)| *known == name)
-            || TEMPERATURES.contains(&name)
-            || INPUTS.contains(&name)
+            || in_lists.0.contains(&name)
+            || in_lists.1.contains(&name)
     };
     note_others(&mut carried, sent, is_read);
     carried
@@ -125,7 +128,7 @@ fn message(sent: &str) -> Result<Message<'static>, BadItem> {
         latitude,
         longitude,
         speed_kmh: sent.speed,
-        heading_degrees: sent.direction,
+        heading_degrees: heading_degrees(sent.direction),
         altitude_meters: sent.altitude,
         odometer_km: sent.mileage,
         ignition: sent.ignition,
@@ -140,6 +143,34 @@ fn message(sent: &str) -> Result<Message<'static>, BadItem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn carried_of(members: &str) -> String {
+        let sent = format!(
+            r#"{{"ident":"605630","timestamp":1506956075,"position.latitude":53.9,"position.longitude":27.4,{members}}}"#
+        );
+        message(&sent)
+            .map(|message| match message {
+                Message::Position(item) => {
+                    item.attributes.map_or_else(String::new, |kept| kept.as_json().to_owned())
+                }
+                Message::Contact(_) => "a contact".to_owned(),
+            })
+            .unwrap()
+    }
+
+    #[test]
+    fn an_empty_code_is_no_card_that_was_taken_out() {
+        assert_eq!(carried_of(r#""ibutton.code":"01AB","rfid.code":"""#), r#"{"driverCard":"01AB"}"#);
+        assert_eq!(carried_of(r#""ibutton.code":"""#), "");
+    }
+
+    #[test]
+    fn sensors_behind_a_missing_one_keep_their_own_names() {
+        assert_eq!(
+            carried_of(r#""din.1":true,"din.3":false,"sensor.temperature.2":4"#),
+            r#"{"din.3":false,"inputs":[true],"sensor.temperature.2":4}"#
+        );
+    }
 
     #[test]
     fn its_parameters_are_kept_by_our_names_or_their_own() {

@@ -57,7 +57,7 @@ impl<'de> Deserialize<'de> for Scalar {
     }
 }
 
-/// The scalars among an object's members, by name.
+/// The scalars among an object's members, by name; none of null or a list.
 #[derive(Debug, Default)]
 pub(super) struct Scalars(pub(super) Map<String, Value>);
 
@@ -79,8 +79,14 @@ impl<'de> Deserialize<'de> for Scalars {
                 }
                 Ok(Scalars(members))
             }
+            fn visit_unit<E>(self) -> Result<Scalars, E> {
+                Ok(Scalars::default())
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Scalars, A::Error> {
+                IgnoredAny.visit_seq(list).map(|_| Scalars::default())
+            }
         }
-        deserializer.deserialize_map(Members)
+        deserializer.deserialize_any(Members)
     }
 }
 
@@ -159,6 +165,9 @@ mod tests {
         let sent = br#"{"a":1,"b":"x","c":null,"d":[{"":0}],"e":{"f":[1]},"g":true,"a":2}"#;
         let Scalars(members) = read(sent).unwrap();
         assert_eq!(Value::Object(members), serde_json::json!({ "a": 2, "b": "x", "g": true }));
+        for none in ["null", "[1]"] {
+            assert!(read::<Scalars>(none.as_bytes()).unwrap().0.is_empty(), "{none}");
+        }
         let object = |members: usize| {
             let members: Vec<String> = (0..members).map(|n| format!("\"m{n}\":{n},\"n{n}\":[{n}]")).collect();
             format!("{{{}}}", members.join(","))

@@ -14,7 +14,7 @@ use super::adapter::Adapter;
 use super::carried::{alarm, percent_of_level, plain};
 use super::fields::Fields;
 use super::parsed::{Message, Parsed, Request, Words};
-use super::units::{KMH_PER_KNOT, KMH_PER_METER_PER_SECOND, accuracy_meters};
+use super::units::{KMH_PER_KNOT, KMH_PER_METER_PER_SECOND, accuracy_meters, heading_degrees};
 use super::{instant, json};
 use crate::domain::tracker::SpeedUnit;
 use crate::ingest::decode::{BadFrame, BadItem, Item};
@@ -134,7 +134,8 @@ fn of_fields(fields: &Fields<'_>, request: &Request) -> Result<Message<'static>,
     let speed_kmh = speed_kmh(fields);
     // Apps that do not know the course send 0, as some do for north; who stands has none.
     let stands = speed_kmh.is_none_or(|speed| speed == 0.0);
-    let heading = fields.number(&["bearing", "heading", "bear"]).filter(|course| *course != 0.0 || !stands);
+    let course = heading_degrees(fields.number(&["bearing", "heading", "bear"]));
+    let heading = course.filter(|course| *course != 0.0 || !stands);
     let reported = Reported {
         latitude,
         longitude,
@@ -216,6 +217,10 @@ struct Location {
     #[serde(default, deserialize_with = "json::text")]
     timestamp: Option<String>,
     coords: Option<Coordinates>,
+    #[serde(default, deserialize_with = "json::text")]
+    alarm: Option<String>,
+    #[serde(default)]
+    extras: json::Scalars,
 }
 
 #[derive(Deserialize)]
@@ -253,7 +258,7 @@ fn of_client_9(sent: Client9) -> Result<Message<'static>, BadItem> {
         latitude,
         longitude,
         speed_kmh: coordinates.speed.map(|speed| speed * KMH_PER_METER_PER_SECOND),
-        heading_degrees: coordinates.heading,
+        heading_degrees: heading_degrees(coordinates.heading),
         altitude_meters: coordinates.altitude,
         accuracy_meters: accuracy_meters(coordinates.accuracy),
         ..Reported::default()
@@ -263,6 +268,9 @@ fn of_client_9(sent: Client9) -> Result<Message<'static>, BadItem> {
         carried.note("batteryPercent", percent_of_level(battery.level));
         carried.note("charging", battery.is_charging);
     }
+    // That of its SOS button.
+    let sos = || sent.location.extras.0.get("alarm").and_then(json::as_text);
+    carried.note("alarm", sent.location.alarm.clone().or_else(sos).as_deref().map(alarm));
     let recorded_at = instant::text(sent.location.timestamp.as_deref().unwrap_or_default());
     Ok(Message::Position(Box::new(Item::of(tracker, recorded_at, reported, carried))))
 }
@@ -312,6 +320,16 @@ mod tests {
         let client_9 = r#"{"location":{"timestamp":"2025-06-15T13:45:12.862Z","coords":{"latitude":37.4,"longitude":-122},
             "battery":{"level":0.5,"is_charging":false}},"device_id":"4"}"#;
         assert_eq!(of("", client_9).as_deref(), Some(r#"{"batteryPercent":50,"charging":false}"#));
+        for (sos, alarm) in [
+            (r#""extras":{"alarm":"sos"}"#, Some(r#"{"alarm":"sos"}"#)),
+            (r#""extras":{},"alarm":"sos""#, Some(r#"{"alarm":"sos"}"#)),
+            (r#""extras":null"#, None),
+        ] {
+            let sent = format!(
+                r#"{{"location":{{"coords":{{"latitude":1,"longitude":2}},{sos}}},"device_id":"4"}}"#
+            );
+            assert_eq!(of("", sent.leak()).as_deref(), alarm, "{sos}");
+        }
     }
 
     #[test]
@@ -320,6 +338,7 @@ mod tests {
         let standing = of("lat=1&lon=2&speed=0.0&bearing=0.0&accuracy=0.0");
         assert_eq!((standing.heading_degrees, standing.accuracy_meters), (None, None));
         assert_eq!(of("lat=1&lon=2&speed=5&bearing=0").heading_degrees, Some(0.0));
+        assert_eq!(of("lat=1&lon=2&speed=5&bearing=511").heading_degrees, None);
     }
 
     #[test]

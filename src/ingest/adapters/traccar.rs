@@ -13,7 +13,7 @@ use super::adapter::Adapter;
 use super::carried::{alarm, in_a_row, note_others};
 use super::parsed::{Message, Parsed, Request, Words};
 use super::shape::Shape;
-use super::units::{KMH_PER_KNOT, accuracy_meters};
+use super::units::{KMH_PER_KNOT, accuracy_meters, heading_degrees};
 use super::{instant, json};
 use crate::ingest::decode::{BadFrame, BadItem, Item};
 
@@ -67,7 +67,7 @@ struct Position {
 }
 
 /// Names that are read, or that say nothing of the vehicle.
-const READ: [&str; 22] = [
+const READ: [&str; 18] = [
     "odometer",
     "ignition",
     "fuelLevel",
@@ -85,12 +85,11 @@ const READ: [&str; 22] = [
     "coolantTemp",
     "distance",
     "raw",
-    "temp1",
-    "temp2",
-    "temp3",
-    "temp4",
     "priority",
 ];
+
+/// Names of temperatures; those behind one that is missing keep their own.
+const TEMPERATURES: [&str; 4] = ["temp1", "temp2", "temp3", "temp4"];
 
 /// What devices say beside a position: metres, per cent, litres, volts.
 struct Said<'a>(&'a Map<String, Value>);
@@ -122,9 +121,10 @@ impl Said<'_> {
         carried.note("driverCard", text("driverUniqueId").as_deref());
         carried.note("engineRpm", self.number("rpm"));
         carried.note("coolantCelsius", self.number("coolantTemp"));
-        let temperatures = in_a_row(&["temp1", "temp2", "temp3", "temp4"], |name| self.number(name));
+        let temperatures = in_a_row(&TEMPERATURES, |name| self.number(name));
+        let in_list = &TEMPERATURES[..temperatures.len()];
         carried.note("temperatureCelsius", Some(AttributeValue::Numbers(temperatures)));
-        note_others(&mut carried, self.0, |name| READ.contains(&name));
+        note_others(&mut carried, self.0, |name| READ.contains(&name) || in_list.contains(&name));
         carried
     }
 }
@@ -149,7 +149,7 @@ fn message(sent: Forwarded) -> Result<Message<'static>, BadItem> {
         latitude,
         longitude,
         speed_kmh: position.speed.map(|speed| speed * KMH_PER_KNOT),
-        heading_degrees: position.course,
+        heading_degrees: heading_degrees(position.course),
         altitude_meters: position.altitude,
         accuracy_meters: accuracy_meters(position.accuracy),
         odometer_km: said.number("odometer").map(|meters| meters / METERS_PER_KILOMETER),
