@@ -49,6 +49,9 @@ pub(super) async fn store_timelines(
 }
 
 /// Writes what is not a correction, in order.
+///
+/// Only the end of something is expected to be stored, as going on: the store is asked for ends alone. Every other record is
+/// inserted as a new one, and if one turns out not to be, the store is asked for all.
 async fn go_on(
     tx: &mut Tx,
     writes: &[VehicleWrite],
@@ -56,24 +59,26 @@ async fn go_on(
     next: &mut i64,
 ) -> Result<NumberedRecords> {
     let first = *next;
-    let mut records: Vec<(usize, Record)> = Vec::new();
-    for (index, write) in writes.iter().enumerate() {
-        let driven = |record: &Record| Record { driver_id: drivers.of(record, None), ..record.clone() };
-        records.extend(write.effects.records.iter().map(|record| (index, driven(record))));
-    }
-    number(records.iter_mut().map(|(_, record)| record), next);
-    let all: Vec<&Record> = records.iter().map(|(_, record)| record).collect();
-    // A record that ends something replaces an existing one.
-    let is_new = !all.iter().any(|record| record.is_end());
-    let written = if is_new { insert_new(&all).run(tx).await? } else { 0 };
-    if written < all.len() as u64 {
+    let ends = found(writes).filter(|(_, record)| record.is_end());
+    let ends: Vec<EventId> = ends.map(|(_, record)| record.id).collect();
+    let stored = by_id(with_ids(tx, &ends).await?);
+    let mut records = superseding(writes, &stored, drivers, next);
+    let all = records.iter().map(|(_, record)| record);
+    let (replacing, new): (Vec<&Record>, Vec<&Record>) =
+        all.partition(|record| stored.contains_key(&record.id));
+    let inserted = insert_records(&new, "on conflict (id) do nothing").run(tx).await?;
+    if inserted == new.len() as u64 {
+        insert_records(&replacing, IN_ITS_PLACE).run(tx).await?;
+        visits_of(writes, |_| true).run(tx).await?;
+    } else {
         *next = first;
-        records = again(tx, records, drivers, next).await?;
+        if inserted > 0 {
+            delete_from(tx, first).await?;
+        }
+        records = again(tx, writes, drivers, next).await?;
         // A record that was stored before has its visit too, and a correction may have improved that.
         let numbered: HashSet<EventId> = records.iter().map(|(_, record)| record.id).collect();
         visits_of(writes, |visit| numbered.contains(&visit.record())).run(tx).await?;
-    } else {
-        visits_of(writes, |_| true).run(tx).await?;
     }
     checkpoints_of(writes)?.run(tx).await?;
     let mut numbered = vec![Vec::new(); writes.len()];
@@ -81,8 +86,16 @@ async fn go_on(
     Ok(numbered)
 }
 
-fn insert_new<'a>(records: &'a [&'a Record]) -> Insert<'a> {
-    insert_records(records, "on conflict (id) do nothing")
+/// What some writes found, in order, each record with the place of its write.
+fn found(writes: &[VehicleWrite]) -> impl Iterator<Item = (usize, &Record)> {
+    writes
+        .iter()
+        .enumerate()
+        .flat_map(|(index, write)| write.effects.records.iter().map(move |record| (index, record)))
+}
+
+fn by_id(records: Vec<Record>) -> HashMap<EventId, Record> {
+    records.into_iter().map(|record| (record.id, record)).collect()
 }
 
 fn visits_of(writes: &[VehicleWrite], is_numbered: impl Fn(&VisitRow) -> bool) -> Insert<'static> {
@@ -104,43 +117,50 @@ fn number<'a>(records: impl Iterator<Item = &'a mut Record>, next: &mut i64) {
     }
 }
 
-/// For records of which some exist, as those of a trip that ends do: writes the others, and those that supersede the existing ones,
+/// Deletes the records that this transaction has inserted with a number or a later one: no others have such numbers.
+async fn delete_from(tx: &mut Tx, first: i64) -> Result<()> {
+    let until = tx.shard().numbers_until(first);
+    let delete = "delete from records where shard = 0 and sequence >= $1 and sequence < $2";
+    tx.on().sql(delete).bind(first).bind(until).run().await?;
+    Ok(())
+}
+
+/// For records of which some exist, and not only those that end: writes the others, and those that supersede the existing ones,
 /// with numbers that leave no gap.
 async fn again(
     tx: &mut Tx,
-    records: Vec<(usize, Record)>,
+    writes: &[VehicleWrite],
     drivers: &Drivers,
     next: &mut i64,
 ) -> Result<Vec<(usize, Record)>> {
-    // Only records numbered a moment ago have such numbers.
-    let until = tx.shard().numbers_until(*next);
-    let delete = "delete from records where shard = 0 and sequence >= $1 and sequence < $2";
-    tx.on().sql(delete).bind(*next).bind(until).run().await?;
-    let ids: Vec<EventId> = records.iter().map(|(_, record)| record.id).collect();
-    let stored: HashMap<EventId, Record> =
-        with_ids(tx, &ids).await?.into_iter().map(|record| (record.id, record)).collect();
-    let mut numbered = superseding(records, &stored);
-    for (_, record) in &mut numbered {
-        record.driver_id = drivers.of(record, stored.get(&record.id));
-    }
-    number(numbered.iter_mut().map(|(_, record)| record), next);
-    let all: Vec<&Record> = numbered.iter().map(|(_, record)| record).collect();
+    let ids: Vec<EventId> = found(writes).map(|(_, record)| record.id).collect();
+    let stored = by_id(with_ids(tx, &ids).await?);
+    let records = superseding(writes, &stored, drivers, next);
+    let all: Vec<&Record> = records.iter().map(|(_, record)| record).collect();
     insert_records(&all, IN_ITS_PLACE).run(tx).await?;
-    Ok(numbered)
+    Ok(records)
 }
 
-/// The records to write and publish, in order: each id once, with its last record that supersedes the stored one.
-fn superseding(records: Vec<(usize, Record)>, stored: &HashMap<EventId, Record>) -> Vec<(usize, Record)> {
-    let mut numbered: Vec<(usize, Record)> = Vec::with_capacity(records.len());
+/// The records to write and publish, numbered in order: each id once, with its last record that supersedes the one before it
+/// or the stored one, at the place of its first.
+fn superseding(
+    writes: &[VehicleWrite],
+    stored: &HashMap<EventId, Record>,
+    drivers: &Drivers,
+    next: &mut i64,
+) -> Vec<(usize, Record)> {
+    let mut numbered: Vec<(usize, Record)> = Vec::new();
     let mut places: HashMap<EventId, usize> = HashMap::new();
-    for (index, record) in records {
+    for (index, record) in found(writes) {
         let place = places.get(&record.id).copied();
-        let known = place.map(|place| &numbered[place].1).or_else(|| stored.get(&record.id));
+        let before = stored.get(&record.id);
+        let known = place.map(|place| &numbered[place].1).or(before);
         if known.is_some_and(|known| !record.supersedes(known)) {
             continue;
         }
-        let revision = stored.get(&record.id).map_or(1, |stored| stored.revision + 1);
-        let record = Record { revision, ..record };
+        let revision = before.map_or(1, |before| before.revision + 1);
+        let driver_id = drivers.of(record, before);
+        let record = Record { revision, driver_id, ..record.clone() };
         match place {
             Some(place) => numbered[place] = (index, record),
             None => {
@@ -149,6 +169,7 @@ fn superseding(records: Vec<(usize, Record)>, stored: &HashMap<EventId, Record>)
             }
         }
     }
+    number(numbered.iter_mut().map(|(_, record)| record), next);
     numbered
 }
 
@@ -168,7 +189,7 @@ async fn correct(
         correction.record_ids(write.vehicle_id).filter(|id| !found.contains(id)).collect();
     stored.extend(with_ids(tx, &others).await?);
     let mut difference = diff(&stored, correction);
-    let stored: HashMap<EventId, Record> = stored.into_iter().map(|record| (record.id, record)).collect();
+    let stored = by_id(stored);
     for record in &mut difference.changed {
         record.driver_id = drivers.of(record, stored.get(&record.id));
     }

@@ -11,7 +11,7 @@ use waypost_actors::model::{OrganizationId, Origin, Timestamp, VehicleId};
 use waypost_actors::ports::{VehicleSeed, VehicleWrite};
 use waypost_actors::tracking::{Applied, Context, Mark, VehicleState, replay};
 
-use super::packed_fixes::{AppliedTo, pack, unpack, vehicles};
+use super::packed_fixes::{AppliedTo, Step, pack, unpack, vehicles};
 use super::tails::Tails;
 use crate::store::packed_chunk::ChunkFix;
 use crate::store::position_row::fresh_of;
@@ -35,18 +35,22 @@ impl LogRow {
     /// is stored, in the batch of others.
     pub(super) fn of(shard: Shard, number: i64, writes: &[VehicleWrite]) -> Result<Option<Self>> {
         let with_fixes = writes.iter().filter(|write| !write.effects.rows.is_empty());
-        let applied: Vec<AppliedTo> = with_fixes
-            .map(|write| (write.vehicle_id, Applied::of(write.judged_at, &write.effects)))
+        let steps: Vec<Step<'_>> = with_fixes
+            .map(|write| Step {
+                vehicle: write.vehicle_id,
+                judged_at: write.judged_at,
+                rows: &write.effects.rows,
+                records: write.effects.records.len(),
+            })
             .collect();
-        let mut instants =
-            applied.iter().flat_map(|(_, applied)| &applied.rows).map(|row| row.fix.recorded_at);
+        let mut instants = steps.iter().flat_map(|step| step.rows).map(|row| row.fix.recorded_at);
         if let Some(at) = instants.find(|at| !(Timestamp::FIRST..=Timestamp::LAST).contains(at)) {
             return Err(SqlError::Encode(format!("recorded {} µs after 1970", at.as_micros()).into()));
         }
-        if applied.is_empty() {
+        if steps.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Self { shard, number, packed: pack(&applied)? }))
+        Ok(Some(Self { shard, number, packed: pack(&steps)? }))
     }
 }
 
@@ -158,7 +162,8 @@ pub(super) fn replay_all(
                 continue;
             }
             replayed.since.entry(vehicle).or_insert(number);
-            replayed.tails.append(vehicle, &fresh_of(&applied.rows).collect::<Vec<_>>())?;
+            let fresh: Vec<ChunkFix> = fresh_of(&applied.rows).collect();
+            replayed.tails.append([(vehicle, fresh.as_slice())])?;
             let fences = fences.get(&seed.vehicle.organization_id).unwrap_or(&no_fences);
             let context = Context { vehicle: &seed.vehicle, fences, detected_at: applied.judged_at };
             let began = began(&seed.state, &applied);

@@ -52,7 +52,7 @@ impl Memory {
     /// States are stored with all fixes of their vehicles.
     pub(super) fn saved(&mut self, saved: &[NewState]) {
         self.unsaved.saved(saved);
-        saved.iter().for_each(|new| self.tails.chunked(new.vehicle));
+        self.tails.chunked(saved.iter().map(|new| new.vehicle));
     }
 
     /// Whether the commit in doubt is stored, once the newest one that is stored is known.
@@ -60,10 +60,8 @@ impl Memory {
         if let Some(Doubt { number, plan, log_from }) = self.doubt.take()
             && number <= newest
         {
-            for (vehicle, fixes) in &plan.fresh {
-                self.tails.append(*vehicle, fixes)?;
-            }
-            plan.saved.iter().for_each(|new| self.tails.chunked(new.vehicle));
+            self.tails.append(plan.fresh.iter().map(|(vehicle, fixes)| (*vehicle, fixes.as_slice())))?;
+            self.tails.chunked(plan.saved.iter().map(|new| new.vehicle));
             self.unsaved.committed(plan, number);
             self.log_from = log_from;
         }

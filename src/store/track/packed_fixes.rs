@@ -10,8 +10,17 @@ use super::packed_numbers::{Before, MICROS_PER_MILLI, Number, PackedPlace};
 use crate::store::packed_attributes::{pack_attributes, unpack_attributes};
 use crate::store::sql::{Result, SqlError};
 
-/// What was applied to one vehicle.
+/// What was applied to one vehicle, as a row of the log tells it.
 pub(super) type AppliedTo = (VehicleId, Applied);
+
+/// What a step applied to one vehicle, before it is packed.
+pub(super) struct Step<'a> {
+    pub(super) vehicle: VehicleId,
+    pub(super) judged_at: Timestamp,
+    pub(super) rows: &'a [PositionRow],
+    /// How many records it made.
+    pub(super) records: usize,
+}
 
 /// The form of the bytes; its number comes first in them.
 #[derive(Serialize, Deserialize)]
@@ -160,19 +169,19 @@ const fn base_of(judged_at: i64) -> i64 {
 }
 
 /// Packs what one commit applied.
-pub(super) fn pack(applied: &[AppliedTo]) -> Result<Vec<u8>> {
-    let last = applied.iter().map(|(_, applied)| applied.judged_at.as_micros()).max().unwrap_or_default();
-    let step = |(vehicle, applied): &AppliedTo| {
-        let judged_at = applied.judged_at.as_micros();
+pub(super) fn pack(steps: &[Step<'_>]) -> Result<Vec<u8>> {
+    let last = steps.iter().map(|step| step.judged_at.as_micros()).max().unwrap_or_default();
+    let pack_step = |step: &Step<'_>| {
+        let judged_at = step.judged_at.as_micros();
         PackedStep {
-            vehicle: vehicle.0.into_bytes(),
+            vehicle: step.vehicle.0.into_bytes(),
             judged_before: last.wrapping_sub(judged_at),
-            records: u32::try_from(applied.records).unwrap_or(u32::MAX),
-            fixes: applied.rows.iter().map(|row| PackedFix::pack(row, base_of(judged_at))).collect(),
+            records: u32::try_from(step.records).unwrap_or(u32::MAX),
+            fixes: step.rows.iter().map(|row| PackedFix::pack(row, base_of(judged_at))).collect(),
         }
     };
-    let commit = PackedCommit { judged_at: last, steps: applied.iter().map(step).collect() };
-    let rows = applied.iter().flat_map(|(_, applied)| &applied.rows);
+    let commit = PackedCommit { judged_at: last, steps: steps.iter().map(pack_step).collect() };
+    let rows = steps.iter().flat_map(|step| step.rows);
     let packed = match pack_attributes(rows.map(|row| row.attributes.as_ref()))? {
         Some(attributes) => Packed::Third(commit, attributes),
         None => Packed::Second(commit),
@@ -237,11 +246,21 @@ mod tests {
         PositionRow { fix, quarantine: None, attributes: None, freshness: Freshness::Fresh }
     }
 
+    fn packed(applied: &[AppliedTo]) -> Vec<u8> {
+        let steps = applied.iter().map(|(vehicle, applied)| Step {
+            vehicle: *vehicle,
+            judged_at: applied.judged_at,
+            rows: &applied.rows,
+            records: applied.records,
+        });
+        pack(&steps.collect::<Vec<_>>()).expect("packed")
+    }
+
     fn round_trip(rows: Vec<PositionRow>) -> usize {
         let judged_at = fix(1.000_7, 0.0).recorded_at;
         let applied = Applied { judged_at, rows, records: 3 };
         let steps = vec![(VehicleId(Uuid::from_u128(7)), applied.clone()), (VehicleId(Uuid::max()), applied)];
-        let bytes = pack(&steps).expect("packed");
+        let bytes = packed(&steps);
         assert_eq!(unpack(&bytes).expect("unpacked"), steps);
         bytes.len()
     }
@@ -263,7 +282,7 @@ mod tests {
                     VehicleId(Uuid::nil()),
                     Applied { judged_at: full.received_at, rows: vec![row(full)], records: 0 },
                 )];
-                let back = unpack(&pack(&steps).expect("packed")).expect("unpacked");
+                let back = unpack(&packed(&steps)).expect("unpacked");
                 let back = back[0].1.rows[0].fix;
                 // `==` takes -0.0 for 0.0.
                 assert_eq!(format!("{back:?}"), format!("{full:?}"));
@@ -297,7 +316,7 @@ mod tests {
         assert!(with > without);
         // Nothing is added for fixes without: the form is the one of before.
         let applied = Applied { judged_at: Timestamp::FIRST, rows: vec![row(fix(0.0, 1.0))], records: 0 };
-        assert_eq!(pack(&[(VehicleId(Uuid::nil()), applied)]).expect("packed")[0], 1);
+        assert_eq!(packed(&[(VehicleId(Uuid::nil()), applied)])[0], 1);
     }
 
     #[test]
@@ -320,7 +339,7 @@ mod tests {
             VehicleId(Uuid::nil()),
             Applied { judged_at: Timestamp::FIRST, rows: vec![row(fix(0.0, 1.0))], records: 0 },
         )];
-        let bytes = pack(&steps).expect("packed");
+        let bytes = packed(&steps);
         for length in 0..bytes.len() {
             unpack(&bytes[..length]).expect_err("cut");
         }

@@ -96,9 +96,13 @@ impl Tails {
         tail.newest = tail.newest.max(newest);
     }
 
-    /// Appends fixes that are stored.
-    pub(super) fn append(&self, vehicle: VehicleId, fixes: &[ChunkFix]) -> Result<()> {
-        self.write().entry(vehicle).or_default().append(fixes)
+    /// Appends fixes that are stored, each vehicle's oldest first.
+    pub(super) fn append<'f>(
+        &self,
+        stored: impl IntoIterator<Item = (VehicleId, &'f [ChunkFix])>,
+    ) -> Result<()> {
+        let mut tails = self.write();
+        stored.into_iter().try_for_each(|(vehicle, fixes)| tails.entry(vehicle).or_default().append(fixes))
     }
 
     /// What a log tells of the vehicles that it names.
@@ -106,10 +110,13 @@ impl Tails {
         self.write().extend(told.0.into_inner());
     }
 
-    /// A vehicle's fixes are all in chunks.
-    pub(super) fn chunked(&self, vehicle: VehicleId) {
-        if let Some(tail) = self.write().get_mut(&vehicle) {
-            (tail.packed, tail.count, tail.attributes) = (Vec::new(), 0, Vec::new());
+    /// All fixes of some vehicles are in chunks.
+    pub(super) fn chunked(&self, vehicles: impl IntoIterator<Item = VehicleId>) {
+        let mut tails = self.write();
+        for vehicle in vehicles {
+            if let Some(tail) = tails.get_mut(&vehicle) {
+                (tail.packed, tail.count, tail.attributes) = (Vec::new(), 0, Vec::new());
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 //! that the log behind all of them stays bounded; nothing runs beside the commits. They take turns in the order of their keys,
 //! and several at once, because rows of neighbours share pages.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -158,12 +159,16 @@ impl Unsaved {
 
     fn put(&mut self, new: NewState, number: i64) {
         let NewState { vehicle, organization, state, .. } = new;
-        let since = self.behind.get(&vehicle).map(|behind| behind.since);
-        if since.is_none() {
-            self.order.push_back((number, vehicle));
+        match self.behind.entry(vehicle) {
+            Entry::Occupied(known) => {
+                let behind = known.into_mut();
+                (behind.organization, behind.state) = (organization, state);
+            }
+            Entry::Vacant(entry) => {
+                entry.insert(Behind { organization, state, since: number });
+                self.order.push_back((number, vehicle));
+            }
         }
-        let since = since.unwrap_or(number);
-        self.behind.insert(vehicle, Behind { organization, state, since });
     }
 }
 
