@@ -47,8 +47,10 @@ pub struct Interest {
     pub occupancy: bool,
     /// Geofence events.
     pub events: bool,
-    /// Fuel: the levels of vehicles that report any, refuels and drains.
-    pub fuel: bool,
+    /// The fuel levels of vehicles that report any, including those ahead of their commit.
+    pub fuel_levels: bool,
+    /// Refuels, drains and their alerts.
+    pub fuel_events: bool,
     /// Changes of master data.
     pub changes: bool,
     /// Only these vehicles.
@@ -60,12 +62,34 @@ pub struct Interest {
 impl From<Audience> for Interest {
     /// Everything that an audience may see.
     fn from(audience: Audience) -> Self {
-        let (positions, occupancy, events, fuel, changes) = (true, true, true, true, true);
-        Self { audience, positions, occupancy, events, fuel, changes, vehicles: None, fences: None }
+        Self { positions: true, occupancy: true, fuel_levels: true, ..Self::of_log(audience) }
     }
 }
 
 impl Interest {
+    /// Everything of the log that an audience may see, and nothing of the states of vehicles: a fix that makes no record
+    /// costs such a watcher nothing.
+    #[must_use]
+    pub const fn of_log(audience: Audience) -> Self {
+        Self {
+            audience,
+            positions: false,
+            occupancy: false,
+            events: true,
+            fuel_levels: false,
+            fuel_events: true,
+            changes: true,
+            vehicles: None,
+            fences: None,
+        }
+    }
+
+    /// Whether this interest includes states of vehicles: where they are, or their fuel.
+    #[must_use]
+    pub const fn states(&self) -> bool {
+        self.positions || self.fuel_levels
+    }
+
     /// Whether this interest includes a vehicle.
     #[must_use]
     pub fn vehicle(&self, vehicle: VehicleId) -> bool {
@@ -81,7 +105,7 @@ impl Interest {
     /// Whether any part of a commit is of interest; the update holds only what the audience may see.
     pub(crate) fn wants(&self, update: &Update) -> bool {
         update.vehicles.iter().any(|changed| self.vehicle(changed.vehicle_id) && self.change(changed))
-            || ((self.positions || self.fuel) && update.removed.iter().any(|vehicle| self.vehicle(*vehicle)))
+            || (self.states() && update.removed.iter().any(|vehicle| self.vehicle(*vehicle)))
             || update.records.iter().any(|told| self.record(&told.record))
             || update.changes.iter().any(|change| self.master_data(change))
     }
@@ -103,7 +127,7 @@ impl Interest {
             changed.left.iter().any(|fence| self.fence(*fence))
                 || changed.entered.iter().any(|held| self.fence(held.geofence_id))
         };
-        self.positions || (self.fuel && changed.state.fuel.is_some()) || (self.occupancy && crossed())
+        self.positions || (self.fuel_levels && changed.state.fuel.is_some()) || (self.occupancy && crossed())
     }
 
     /// Whether this interest includes anything that the log holds.
@@ -115,13 +139,13 @@ impl Interest {
     /// Whether this interest includes any records.
     #[must_use]
     pub const fn any_records(&self) -> bool {
-        self.events || self.fuel
+        self.events || self.fuel_events
     }
 
     /// Whether this interest includes a record; where fences are named, it must concern one of them.
     #[must_use]
     pub fn record(&self, record: &Record) -> bool {
-        let is_asked = if record.is_fuel() { self.fuel } else { self.events };
+        let is_asked = if record.is_fuel() { self.fuel_events } else { self.events };
         let in_fence = || record.is_in(|fence| self.fence(fence));
         is_asked && record.is_of(|vehicle| self.vehicle(vehicle)) && (self.fences.is_none() || in_fence())
     }

@@ -22,23 +22,27 @@ pub fn sign(
     next_sequence: i64,
     known_at: Timestamp,
 ) -> String {
-    seal(cursor_signer, (ONE, audience), &[next_sequence], known_at)
+    sign_for(cursor_signer, &purpose(audience), next_sequence, known_at)
+}
+
+/// The same for the [`purpose`] of an audience.
+pub(super) fn sign_for(
+    cursor_signer: &CursorSigner,
+    purpose: &str,
+    next_sequence: i64,
+    known_at: Timestamp,
+) -> String {
+    let mut payload = [ONE; 17];
+    payload[1..9].copy_from_slice(&next_sequence.to_be_bytes());
+    payload[9..].copy_from_slice(&known_at.as_millis().to_be_bytes());
+    cursor_signer.sign(purpose, &payload)
 }
 
 /// Signs such a number for each shard of a cluster, for who follows all organizations.
 pub(super) fn sign_all(cursor_signer: &CursorSigner, next_sequences: &[i64], known_at: Timestamp) -> String {
-    seal(cursor_signer, (ALL, Audience::Everyone), next_sequences, known_at)
-}
-
-fn seal(
-    cursor_signer: &CursorSigner,
-    (kind, audience): (u8, Audience),
-    numbers: &[i64],
-    known_at: Timestamp,
-) -> String {
-    let numbers = numbers.iter().copied().chain([known_at.as_millis()]);
-    let payload: Vec<u8> = [kind].into_iter().chain(numbers.flat_map(i64::to_be_bytes)).collect();
-    cursor_signer.sign(&purpose(audience), &payload)
+    let numbers = next_sequences.iter().copied().chain([known_at.as_millis()]);
+    let payload: Vec<u8> = [ALL].into_iter().chain(numbers.flat_map(i64::to_be_bytes)).collect();
+    cursor_signer.sign(&purpose(Audience::Everyone), &payload)
 }
 
 /// The number in a cursor and its instant; `None` if it is not this server's or this audience's.
@@ -81,7 +85,8 @@ pub(super) fn open_all(cursor_signer: &CursorSigner, cursor: &str, now: Timestam
     (now.seconds_since(known_at) <= KEEP_SECONDS).then(|| numbers.into_iter().map(of_shard).collect())
 }
 
-fn purpose(audience: Audience) -> String {
+/// What the cursors of an audience are signed for.
+pub(super) fn purpose(audience: Audience) -> String {
     match audience {
         Audience::Organization(organization) => format!("feed:{organization}"),
         Audience::Everyone => "feed:*".to_owned(),

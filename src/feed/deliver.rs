@@ -78,7 +78,7 @@ impl Socket {
         let (signer, now) = (&self.feed.auth.cursor_signer, self.feed.live.now());
         match self.merged[index].take(place, said, (signer, now))? {
             Some(FeedMessage { kind, cursor, text }) => {
-                self.tell_client(Telling { kind, cursor: cursor.as_deref(), text: &text }).await
+                self.tell_client(Telling { kind, cursor: cursor.as_deref(), text: &[&text] }).await
             }
             None => Ok(()),
         }
@@ -176,6 +176,10 @@ impl Socket {
     }
 
     async fn tell(&mut self, index: usize, entries: Vec<Entry>) -> Step {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let (id, now) = (Arc::clone(&self.subscriptions[index].id_json), self.feed.live.now());
         for entry in entries {
             let (kind, body) = match &entry {
                 Entry::Record(told) => ("event", encoded(told, self.subscriptions[index].filter.sees)),
@@ -184,11 +188,9 @@ impl Socket {
                     None => continue,
                 },
             };
-            let subscription = &self.subscriptions[index];
-            let (cursor_signer, now) = (&self.feed.auth.cursor_signer, self.feed.live.now());
-            let cursor = cursor::sign(cursor_signer, subscription.audience(), entry.sequence() + 1, now);
-            let id = wire::json(&subscription.id);
-            let text = format!(r#"{{"type":"{kind}","id":{id},"cursor":"{cursor}","{kind}":{body}}}"#);
+            let signer = &self.feed.auth.cursor_signer;
+            let cursor = self.subscriptions[index].cursor(signer, entry.sequence() + 1, now);
+            let text = wire::entry(kind, &id, &cursor, &body);
             self.tell_client(Telling { kind, cursor: Some(&cursor), text: &text }).await?;
         }
         Ok(())
@@ -249,13 +251,13 @@ impl Socket {
             let (removes, occupancy) =
                 if part == 0 { (delta.removes.as_slice(), &delta.occupancy) } else { (&[][..], &nobody) };
             let text = wire::delta(id, sees, vehicles, removes, occupancy);
-            self.tell_client(Telling { kind: "delta", cursor: None, text: &text }).await?;
+            self.tell_client(Telling { kind: "delta", cursor: None, text: &[&text] }).await?;
         }
         Ok(())
     }
 
     pub(super) fn cursor(&self, subscription: &Subscription) -> String {
         let (cursor_signer, now) = (&self.feed.auth.cursor_signer, self.feed.live.now());
-        cursor::sign(cursor_signer, subscription.audience(), subscription.goes_on_at(), now)
+        subscription.cursor(cursor_signer, subscription.goes_on_at(), now)
     }
 }

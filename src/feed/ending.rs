@@ -77,7 +77,7 @@ pub(super) async fn goodbye(mut out: Outlet, stop: Stop) {
         Stop::Close(Close(code, word, detail)) => {
             let say = Say::Error { id: None, code: word, detail: &detail, errors: &[] };
             let (kind, cursor) = say.as_event();
-            out.tell(&Telling { kind, cursor, text: &wire::json(&say) });
+            out.tell(&Telling { kind, cursor, text: &[&wire::json(&say)] });
             Frame::close(code, &detail)
         }
     };

@@ -38,7 +38,8 @@ impl Filter {
             positions: wants(Topic::Positions),
             occupancy: wants(Topic::Occupancy),
             events: wants(Topic::Events),
-            fuel: wants(Topic::Fuel),
+            fuel_levels: wants(Topic::Fuel),
+            fuel_events: wants(Topic::Fuel),
             changes: wants(Topic::Changes),
             vehicles: set(spec.vehicle_ids.as_deref()),
             fences: set(spec.geofence_ids.as_deref()),
@@ -48,13 +49,12 @@ impl Filter {
 
     /// Whether the subscription includes a vehicle: all of them for positions, those that report fuel for fuel.
     pub(super) fn shows(&self, has_fuel: bool) -> bool {
-        self.interest.positions || (self.interest.fuel && has_fuel)
+        self.interest.positions || (self.interest.fuel_levels && has_fuel)
     }
 
     /// Whether the subscription has a snapshot: changes and events alone have none.
     pub(super) const fn has_snapshot(&self) -> bool {
-        let interest = &self.interest;
-        interest.positions || interest.fuel || interest.occupancy
+        self.interest.states() || self.interest.occupancy
     }
 
     /// Whether positions are restricted to a box.

@@ -5,11 +5,11 @@ use tokio::sync::mpsc::Sender;
 
 use crate::socket::{Broken, Closed, Frame, Message, Messages, Out};
 
-/// One message: its kind, where the log goes on after it, if it is of the log, and its JSON.
+/// One message: its kind, where the log goes on after it, if it is of the log, and its JSON, in parts.
 pub(super) struct Telling<'a> {
     pub(super) kind: &'a str,
     pub(super) cursor: Option<&'a str>,
-    pub(super) text: &'a str,
+    pub(super) text: &'a [&'a str],
 }
 
 /// The way out of a feed.
@@ -35,19 +35,28 @@ impl EventStream {
     }
 
     /// An event; its JSON has no line break. An id alone, without data, is no event: it moves the place to go on from.
-    fn give(&mut self, kind: Option<&str>, cursor: Option<&str>, text: &str) {
-        let id = cursor.map(|cursor| match &self.pass {
-            Some(pass) => format!("{cursor}.{pass}"),
-            None => cursor.to_owned(),
-        });
-        let data = Some(text).filter(|text| !text.is_empty());
-        let lines = [("event", kind), ("id", id.as_deref()), ("data", data)];
-        for (name, value) in lines {
-            if let Some(value) = value {
-                self.waiting.extend_from_slice(format!("{name}: {value}\n").as_bytes());
-            }
+    fn give(&mut self, kind: Option<&str>, cursor: Option<&str>, text: &[&str]) {
+        if let Some(kind) = kind {
+            self.put(&["event: ", kind, "\n"]);
         }
-        self.waiting.extend_from_slice(b"\n");
+        if let Some(cursor) = cursor {
+            self.put(&["id: ", cursor]);
+            if let Some(pass) = &self.pass {
+                self.waiting.extend_from_slice(b".");
+                self.waiting.extend_from_slice(pass.as_bytes());
+            }
+            self.put(&["\n"]);
+        }
+        if !text.is_empty() {
+            self.put(&["data: "]);
+            self.put(text);
+            self.put(&["\n"]);
+        }
+        self.put(&["\n"]);
+    }
+
+    fn put(&mut self, parts: &[&str]) {
+        parts.iter().for_each(|part| self.waiting.extend_from_slice(part.as_bytes()));
     }
 
     /// Hands everything over once there is room; nothing is lost when this is cancelled.
@@ -66,7 +75,7 @@ impl Outlet {
     /// Queues a message.
     pub(super) fn tell(&mut self, Telling { kind, cursor, text }: &Telling<'_>) {
         match self {
-            Self::Socket(out) => out.give(Frame::text(text)),
+            Self::Socket(out) => out.give(Frame::text_of(text)),
             Self::Stream(events) => events.give(Some(kind), *cursor, text),
         }
     }
@@ -82,7 +91,7 @@ impl Outlet {
     pub(super) fn keep_alive(&mut self, cursor: Option<&str>) {
         if let Self::Stream(events) = self {
             events.waiting.extend_from_slice(b": still here\n");
-            events.give(None, cursor, "");
+            events.give(None, cursor, &[]);
         }
     }
 

@@ -329,7 +329,7 @@ impl Socket {
 
     pub(super) async fn say(&mut self, say: &Say<'_>) -> Step {
         let (kind, cursor) = say.as_event();
-        self.tell_client(Telling { kind, cursor, text: &wire::json(say) }).await
+        self.tell_client(Telling { kind, cursor, text: &[&wire::json(say)] }).await
     }
 
     /// Hands a message to the connection once it has room.

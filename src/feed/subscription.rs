@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 use waypost_actors::live::{Live, LiveError};
-use waypost_actors::model::Change;
+use waypost_actors::model::{Change, Event, Timestamp};
 use waypost_actors::tracking::RecordView;
 use waypost_actors::watch::{Audience, CommittedRecord, News, PositionBatch, Update, Watch};
 
@@ -18,8 +18,8 @@ use super::changes::{Known, PendingDelta};
 use super::filter::Filter;
 use super::occupancy::{InsideOut, inside};
 use super::protocol::Subscribe;
-use super::wire;
-use crate::auth::Sees;
+use super::{cursor, wire};
+use crate::auth::{CursorSigner, Sees};
 
 /// A backlog of more batches than this is merged instead of being sent batch by batch.
 const MAX_AS_THEY_ARE: usize = 8;
@@ -47,18 +47,24 @@ impl Entry {
 /// A record's JSON, encoded once for all subscribers that may see all of it.
 #[must_use]
 pub fn encoded(told: &CommittedRecord, sees: Sees) -> Cow<'_, str> {
-    match RecordView::from(&told.record) {
-        RecordView::Geofence(mut event) if event.analytics.is_some() && !sees.fuel => {
-            sees.narrow(&mut event.analytics);
-            Cow::Owned(wire::json(&event))
-        }
-        _ => Cow::Borrowed(told.encoded(|record| wire::json(&RecordView::from(record)))),
+    let all = told.record.geofence().and_then(|detail| detail.analytics);
+    let mut analytics = all;
+    sees.narrow(&mut analytics);
+    if analytics != all
+        && let RecordView::Geofence(event) = RecordView::from(&told.record)
+    {
+        return Cow::Owned(wire::json(&Event { analytics, ..event }));
     }
+    Cow::Borrowed(told.encoded(|record| wire::json(&RecordView::from(record))))
 }
 
 /// An active subscription.
 pub(super) struct Subscription {
     pub(super) id: String,
+    /// The same as JSON.
+    pub(super) id_json: Arc<str>,
+    /// What its cursors are signed for.
+    cursor_purpose: String,
     pub(super) filter: Filter,
     pub(super) min_interval: Duration,
     pub(super) watch: Watch,
@@ -74,6 +80,8 @@ impl Subscription {
         let watch = live.watch(filter.interest.clone()).await?;
         Ok(Self {
             id: asked.id.clone(),
+            id_json: wire::json(&asked.id).into(),
+            cursor_purpose: cursor::purpose(filter.interest.audience),
             filter,
             min_interval: Duration::from_millis(asked.min_interval_ms),
             next_sequence: watch.next_sequence,
@@ -158,7 +166,7 @@ impl Subscription {
             self.changes.add(vehicle, &self.filter);
         }
         let interest = &self.filter.interest;
-        if interest.positions || interest.fuel {
+        if interest.states() {
             for vehicle in update.removed.iter().filter(|vehicle| interest.vehicle(**vehicle)) {
                 self.changes.remove(*vehicle);
             }
@@ -186,6 +194,11 @@ impl Subscription {
     pub(super) fn goes_on_at(&self) -> i64 {
         let known = self.watch.known_up_to().filter(|_| !self.is_behind());
         known.map_or(self.next_sequence, |known| known.max(self.next_sequence))
+    }
+
+    /// The cursor that goes on at a number of its log. `known_at`: everything numbered before it was told by then.
+    pub(super) fn cursor(&self, signer: &CursorSigner, next_sequence: i64, known_at: Timestamp) -> String {
+        cursor::sign_for(signer, &self.cursor_purpose, next_sequence, known_at)
     }
 
     /// The given records and changes that it wants and has not been sent, by number.

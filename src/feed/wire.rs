@@ -137,6 +137,12 @@ fn committed(update: &VehicleUpdate) -> &str {
     })
 }
 
+/// The message of an entry of the log, in parts: its body is encoded once for all recipients. `id`: the subscription's name
+/// as JSON.
+pub(super) const fn entry<'a>(kind: &'a str, id: &'a str, cursor: &'a str, body: &'a str) -> [&'a str; 11] {
+    [r#"{"type":""#, kind, r#"","id":"#, id, r#","cursor":""#, cursor, r#"",""#, kind, r#"":"#, body, "}"]
+}
+
 /// A delta's message. Its vehicles are encoded once for all recipients and only assembled here, because deltas are
 /// most of what a server sends.
 pub(super) fn delta(
@@ -218,6 +224,12 @@ mod tests {
 
     use super::super::occupancy::LeaveOut;
     use super::*;
+
+    #[test]
+    fn an_entry_is_json_with_its_body_as_it_is() {
+        let text = entry("event", &json(&"a\"b"), "x-_1", r#"{"id":1.50}"#).concat();
+        assert_eq!(text, r#"{"type":"event","id":"a\"b","cursor":"x-_1","event":{"id":1.50}}"#);
+    }
 
     #[test]
     fn a_delta_is_json_whatever_is_in_it() {

@@ -160,8 +160,7 @@ impl<'a> Session<'a> {
     }
 
     async fn watch(&self, recent: &mut Recent) -> Result<Watch, LiveError> {
-        let interest = Interest { positions: false, occupancy: false, ..Interest::from(self.audience()) };
-        let mut watch = self.target.parts.live.watch(interest).await?;
+        let mut watch = self.target.parts.live.watch(Interest::of_log(self.audience())).await?;
         watch.vehicles = Vec::new();
         recent.begin(watch.next_sequence);
         Ok(watch)

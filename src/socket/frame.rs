@@ -23,6 +23,14 @@ impl Frame {
         Self::new(TEXT, text.as_bytes())
     }
 
+    /// Text that is there in parts.
+    #[must_use]
+    pub fn text_of(parts: &[&str]) -> Self {
+        let mut frame = Self::begun(TEXT, parts.iter().map(|part| part.len()).sum());
+        parts.iter().for_each(|part| frame.put_slice(part.as_bytes()));
+        Self(frame.freeze())
+    }
+
     /// Bytes.
     #[must_use]
     pub fn binary(bytes: &[u8]) -> Self {
@@ -56,9 +64,16 @@ impl Frame {
 
     /// Builds a frame without a mask, as servers must.
     fn new(kind: u8, payload: &[u8]) -> Self {
-        let mut frame = BytesMut::with_capacity(payload.len() + 10);
+        let mut frame = Self::begun(kind, payload.len());
+        frame.put_slice(payload);
+        Self(frame.freeze())
+    }
+
+    /// The head of such a frame, with room for its payload.
+    fn begun(kind: u8, payload_bytes: usize) -> BytesMut {
+        let mut frame = BytesMut::with_capacity(payload_bytes + 10);
         frame.put_u8(FINAL | kind);
-        match payload.len() {
+        match payload_bytes {
             short @ 0..126 => frame.put_u8(short as u8),
             middle @ 126..65_536 => {
                 frame.put_u8(126);
@@ -69,8 +84,7 @@ impl Frame {
                 frame.put_u64(long as u64);
             }
         }
-        frame.put_slice(payload);
-        Self(frame.freeze())
+        frame
     }
 }
 
@@ -86,6 +100,7 @@ mod tests {
         let frames = [Frame::binary(b"ab"), Frame::close_answer(Some(1000)), Frame::close_answer(None)];
         let bytes: Vec<u8> = frames.iter().flat_map(|frame| frame.0.clone()).collect();
         assert_eq!(bytes, b"\x82\x02ab\x88\x02\x03\xe8\x88\x00");
+        assert_eq!(Frame::text_of(&["a", "", "é"]), Frame::text("aé"));
         let long = [126, 65_535, 65_536].map(|size| Frame::text(&"x".repeat(size)).0);
         let heads = [&long[0][..4], &long[1][..4], &long[2][..10]];
         let want: [&[u8]; 3] =

@@ -77,14 +77,12 @@ impl Writer {
         let caller = Caller::webhook(of.organization_id, of.scopes);
         let may = |action| caller.may(action).is_ok();
         let interest = Interest {
-            audience: Audience::Organization(of.organization_id),
-            positions: false,
-            occupancy: false,
             events: may(Action::ReadEvents),
-            fuel: may(Action::ReadFuel),
+            fuel_events: may(Action::ReadFuel),
             changes: may(Action::ReadChanges),
             vehicles: set(&of.vehicle_ids),
             fences: set(&of.geofence_ids),
+            ..Interest::of_log(Audience::Organization(of.organization_id))
         };
         Self { event_types: of.event_types, caller, interest }
     }

@@ -134,8 +134,7 @@ impl Supervisor {
 
     /// Watches the live core; what came before is in the log.
     async fn watch(&self) -> Option<Watch> {
-        let interest = Interest { positions: false, occupancy: false, ..Interest::from(Audience::Everyone) };
-        let Ok(mut watch) = self.live.watch(interest).await else {
+        let Ok(mut watch) = self.live.watch(Interest::of_log(Audience::Everyone)).await else {
             sleep(AGAIN_AFTER).await;
             return None;
         };

@@ -67,11 +67,19 @@ impl From<Written> for Tally {
 pub(super) struct Piece {
     from: (Timestamp, Place),
     to: (Timestamp, Place),
+    /// Whether it is the whole leg, whose length is known.
+    is_whole: bool,
 }
 
 impl Piece {
     pub(super) const fn new(from: (Timestamp, Place), to: (Timestamp, Place)) -> Self {
-        Self { from, to }
+        Self { from, to, is_whole: false }
+    }
+
+    /// What of the leg between two fixes is within a stay that goes on: all of it, unless the stay began on the way.
+    pub(super) fn between(before: &Fix, entered_at: Timestamp, fix: &Fix) -> Self {
+        let is_whole = entered_at.seconds_since(before.recorded_at) <= 0.0;
+        Self { is_whole, ..Self::since(before, entered_at, (fix.recorded_at, fix.place)) }
     }
 
     /// From the previous fix; if the stay began later (through an edit of the fence), from where the vehicle was on
@@ -84,6 +92,11 @@ impl Piece {
         let share = gone / to.0.seconds_since(before.recorded_at).max(gone);
         Self::new((entered_at, interpolate(before.place, to.1, share)), to)
     }
+
+    /// How long it is, as a piece of this leg. Metres.
+    fn meters(&self, leg: &Leg) -> f64 {
+        if self.is_whole { leg.meters } else { leg_meters(self.from.1, self.to.1) }
+    }
 }
 
 impl Tally {
@@ -91,7 +104,7 @@ impl Tally {
     pub(super) fn travel(&mut self, leg: &Leg, piece: Piece, rules: &Rules) {
         let micros = (piece.to.0.as_micros() - piece.from.0.as_micros()).max(0);
         if leg.counts {
-            self.distance_meters += leg_meters(piece.from.1, piece.to.1);
+            self.distance_meters += piece.meters(leg);
         }
         let is_gap = leg.seconds > rules.max_gap_seconds;
         if let Some(limit) = rules.speed_limit_kmh {

@@ -1,7 +1,5 @@
 //! Judging one fix: which fences it enters and leaves (docs/tracking.md, "Entries and exits").
 
-use std::collections::{HashMap, HashSet};
-
 use smallvec::SmallVec;
 
 use super::alert;
@@ -23,7 +21,7 @@ use super::state::{Candidate, Crossing, MOST_STAYS, Phase, Stay, VehicleState};
 use super::step::Step;
 use super::trips;
 use crate::geofence::Near;
-use crate::model::{Cause, EventFix, EventKind, Fix, GeofenceId, Timestamp};
+use crate::model::{Cause, EventFix, EventKind, Fix, GeofenceId, Timestamp, VisitId};
 
 /// The usual number of fences around a fix: up to this many take no allocation.
 const FEW: usize = 4;
@@ -72,9 +70,10 @@ pub(super) fn in_order(records: &mut [Record]) {
     }
     let visit = |record: &Record| Some((record.geofence()?.visit_id, record.occurred_at));
     let before = records.iter().filter(|record| record.kind() != RecordKind::Exit);
-    let begun: HashSet<_> = before.filter_map(visit).collect();
+    let mut begun: SmallVec<[(VisitId, Timestamp); FEW]> = before.filter_map(visit).collect();
+    begun.sort_unstable();
     let rank = |record: &Record| match record.kind() {
-        RecordKind::Exit if visit(record).is_some_and(|visit| begun.contains(&visit)) => 3,
+        RecordKind::Exit if visit(record).is_some_and(|visit| begun.binary_search(&visit).is_ok()) => 3,
         RecordKind::Exit => 0,
         RecordKind::Entry => 1,
         RecordKind::Dwell => 2,
@@ -143,23 +142,27 @@ fn enter(
         }
         let version = fence.in_force_at(fix.recorded_at).filter(|version| version.active);
         let Some(version) = version.filter(|version| near.is_in(version)) else { continue };
-        let left_at = left.get(&fence.id).copied();
-        let not_before = left_at.max(fence.last_change_until(fix.recorded_at));
+        let not_before = left_at(&left, fence.id).max(fence.last_change_until(fix.recorded_at));
         let mut step = Step { fence, version, stance, context, effects };
         state.stays.push(step.begin_stay(way, fix, not_before));
     }
 }
 
-/// When the fences that records are about were left.
-fn left_in(records: &[Record]) -> HashMap<GeofenceId, Timestamp> {
-    let mut left: HashMap<GeofenceId, Timestamp> = HashMap::new();
-    for record in records {
-        if let Some(detail) = record.geofence() {
-            let at = left.entry(detail.geofence_id).or_insert(record.occurred_at);
-            *at = record.occurred_at.max(*at);
-        }
-    }
+/// Fences, and when they were left, sorted.
+type Left = SmallVec<[(GeofenceId, Timestamp); FEW]>;
+
+/// The fences that records are about, and when.
+fn left_in(records: &[Record]) -> Left {
+    let about = |record: &Record| Some((record.geofence()?.geofence_id, record.occurred_at));
+    let mut left: Left = records.iter().filter_map(about).collect();
+    left.sort_unstable();
     left
+}
+
+/// When a fence was left last, if it was.
+fn left_at(left: &[(GeofenceId, Timestamp)], fence: GeofenceId) -> Option<Timestamp> {
+    let until = left.partition_point(|(id, _)| *id <= fence);
+    left[..until].last().filter(|(id, _)| *id == fence).map(|(_, at)| *at)
 }
 
 impl Step<'_> {
@@ -194,8 +197,7 @@ impl Step<'_> {
     ) -> bool {
         let rules = &self.version.rules;
         let mut at_exit = stay.tally;
-        let whole = Piece::since(before, stay.entered_at, (fix.recorded_at, fix.place));
-        stay.tally.travel(leg, whole, rules);
+        stay.tally.travel(leg, Piece::between(before, stay.entered_at, fix), rules);
         self.count(stay, fix);
         if is_inside {
             if self.left_meanwhile(stay, before) {

@@ -53,8 +53,9 @@ async fn report(world: &World, number: u128, fix: Fix) -> Pending {
 /// Positions of some vehicles and nothing else.
 fn positions_of(vehicles: &[VehicleId]) -> Interest {
     let vehicles: HashSet<VehicleId> = vehicles.iter().copied().collect();
-    let (occupancy, events, fuel) = (false, false, false);
-    Interest { occupancy, events, fuel, vehicles: Some(Arc::new(vehicles)), ..Audience::Everyone.into() }
+    let (occupancy, events, fuel_levels, fuel_events) = (false, false, false, false);
+    let vehicles = Some(Arc::new(vehicles));
+    Interest { occupancy, events, fuel_levels, fuel_events, vehicles, ..Audience::Everyone.into() }
 }
 
 #[actix_rt::test]
@@ -179,7 +180,8 @@ async fn nobody_is_told_of_what_is_not_theirs_or_not_asked_for() {
     let world = World::with(2, quick()).await;
     let mut of_one = world.live.watch(positions_of(&[vehicle(1)])).await.unwrap();
     let mut stranger = world.live.watch(Audience::Organization(org(2))).await.unwrap();
-    let events = Interest { positions: false, fuel: false, ..Audience::Everyone.into() };
+    let (positions, fuel_levels, fuel_events) = (false, false, false);
+    let events = Interest { positions, fuel_levels, fuel_events, ..Audience::Everyone.into() };
     let mut of_events = world.live.watch(events).await.unwrap();
     assert_eq!(of_one.vehicles.len(), 1);
     world.store.hold();
@@ -199,6 +201,27 @@ async fn nobody_is_told_of_what_is_not_theirs_or_not_asked_for() {
         events += update.expect("a commit").records.len();
         assert!(seen.is_empty());
     }
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn for_who_takes_only_the_log_no_state_is_told_and_nothing_ahead_of_its_commit() {
+    let world = World::with(1, quick()).await;
+    let mut watch = world.live.watch(Interest::of_log(Audience::Everyone)).await.unwrap();
+    within(report(&world, 1, fix(0.0, INSIDE)).await.committed()).await.unwrap();
+    let update = commit(&mut watch).await;
+    assert_eq!((update.records.len(), update.vehicles.len()), (1, 0));
+    // Who is inside is known although nobody follows it.
+    assert_eq!(world.live.inside(fence(1)).await.unwrap().len(), 1);
+    within(report(&world, 1, fix(1.0, INSIDE)).await.committed()).await.unwrap();
+    assert!(news(&mut watch).is_none());
+    world.store.hold();
+    let pending = report(&world, 1, fix(2.0, OUTSIDE)).await;
+    assert!(world.live.watch(Audience::Everyone).await.unwrap().provisional.is_empty());
+    world.store.release();
+    within(pending.committed()).await.unwrap();
+    assert_eq!(commit(&mut watch).await.records[0].record.kind(), RecordKind::Exit);
+    assert!(world.live.inside(fence(1)).await.unwrap().is_empty());
     world.end().await;
 }
 

@@ -133,7 +133,7 @@ impl PositionHub {
 
     /// Subscribes to the positions of interest, from now on.
     pub(crate) fn subscribe(&self, interest: &Interest, hub_state: &mut HubState) -> PositionSubscription {
-        if !interest.positions && !interest.fuel {
+        if !interest.states() {
             return PositionSubscription::blind();
         }
         let (audience, vehicles) = (interest.audience, interest.vehicles.clone());

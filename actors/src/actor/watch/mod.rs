@@ -3,6 +3,7 @@
 pub(crate) mod connections;
 pub(crate) mod connectivity;
 pub(crate) mod hub;
+mod inside_index;
 pub(crate) mod occupancy;
 pub(crate) mod queries;
 pub(crate) mod watchers;

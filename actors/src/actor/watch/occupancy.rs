@@ -9,9 +9,10 @@ use rustc_hash::FxBuildHasher;
 
 use super::connectivity::Connectivity;
 use super::hub::{PositionHub, Uncommitted};
+use super::inside_index::InsideIndex;
 use super::watchers::{Commit, Watchers};
 use crate::meters::Meters;
-use crate::model::{Change, GeofenceId, OrganizationId, Timestamp, VehicleId};
+use crate::model::{Change, OrganizationId, Timestamp, VehicleId};
 use crate::ports::{Reread, VehicleSeed};
 use crate::tracking::{Record, VehicleState};
 use crate::view::VehicleNow;
@@ -38,7 +39,7 @@ type Vehicles = HashSet<VehicleId, FxBuildHasher>;
 /// The newest committed state of everything.
 pub(crate) struct Occupancy {
     pub(super) vehicles: HashMap<VehicleId, Known, FxBuildHasher>,
-    pub(super) inside: HashMap<GeofenceId, Vehicles, FxBuildHasher>,
+    pub(super) inside: InsideIndex,
     pub(super) fleets: HashMap<OrganizationId, Vehicles>,
     pub(super) watchers: Watchers,
     pub(super) hub: PositionHub,
@@ -56,7 +57,7 @@ impl Occupancy {
     ) -> Self {
         let mut occupancy = Self {
             vehicles: HashMap::with_capacity_and_hasher(seeds.len(), FxBuildHasher),
-            inside: HashMap::default(),
+            inside: InsideIndex::default(),
             fleets: HashMap::new(),
             watchers: Watchers::new(next_sequence, meters),
             hub,
@@ -81,42 +82,32 @@ impl Occupancy {
         let (organization_id, now) = (new.organization_id, new.now());
         self.vehicles.insert(vehicle_id, new);
         self.fleets.entry(organization_id).or_default().insert(vehicle_id);
-        self.crossed(VehicleUpdate::new(vehicle_id, organization_id, crossed, now))
+        self.note_crossed(vehicle_id, &crossed);
+        VehicleUpdate::new(vehicle_id, organization_id, crossed, now)
     }
 
     /// Replaces the state of a known vehicle and returns the change; an unknown vehicle is not added.
-    fn renew(&mut self, newest: CommittedVehicle, follows: bool) -> Option<Renewed> {
+    fn renew(&mut self, newest: CommittedVehicle, followed: Followed) -> Option<Renewed> {
         let CommittedVehicle { vehicle_id, organization_id, state, dirty_from, may_have_crossed } = newest;
         let known = self.vehicles.get_mut(&vehicle_id)?;
         let dirty_before = std::mem::replace(&mut known.dirty_from, dirty_from);
         let before = std::mem::replace(&mut known.state, Arc::clone(&state));
         known.organization_id = organization_id;
         let crossed = if may_have_crossed { crossed(&before, &state) } else { Crossed::default() };
-        let is_of_interest = follows || !(crossed.0.is_empty() && crossed.1.is_empty());
-        let update =
-            is_of_interest.then(|| VehicleUpdate::new(vehicle_id, organization_id, crossed, known.now()));
-        let update = update.map(|update| self.crossed(update));
+        let has_crossed = !(crossed.0.is_empty() && crossed.1.is_empty());
+        let now = (followed.states || (has_crossed && followed.crossings)).then(|| known.now());
+        self.note_crossed(vehicle_id, &crossed);
+        let update = now.map(|now| VehicleUpdate::new(vehicle_id, organization_id, crossed, now));
         Some(Renewed { vehicle_id, state, dirty_from, before, dirty_before, update })
     }
 
-    /// Updates which vehicles are inside which fences.
-    fn crossed(&mut self, update: VehicleUpdate) -> VehicleUpdate {
-        let vehicle_id = update.vehicle_id;
-        for fence in &update.left {
-            self.leave(*fence, vehicle_id);
+    /// Updates which fences a vehicle is inside of.
+    fn note_crossed(&mut self, vehicle: VehicleId, (entered, left): &Crossed) {
+        for fence in left {
+            self.inside.leave(*fence, vehicle);
         }
-        for held in &update.entered {
-            self.inside.entry(held.geofence_id).or_default().insert(vehicle_id);
-        }
-        update
-    }
-
-    fn leave(&mut self, fence: GeofenceId, vehicle: VehicleId) {
-        if let Some(vehicles) = self.inside.get_mut(&fence) {
-            vehicles.remove(&vehicle);
-            if vehicles.is_empty() {
-                self.inside.remove(&fence);
-            }
+        for held in entered {
+            self.inside.enter(held.geofence_id, vehicle);
         }
     }
 
@@ -141,8 +132,9 @@ impl Occupancy {
             newest.may_have_crossed |= is_same && earlier.may_have_crossed;
             is_same
         });
-        let follows = self.watchers.follow_states();
-        let renewed: Vec<_> = newest.into_iter().filter_map(|newest| self.renew(newest, follows)).collect();
+        let followed =
+            Followed { states: self.watchers.follow_states(), crossings: self.watchers.follow_crossings() };
+        let renewed: Vec<_> = newest.into_iter().filter_map(|newest| self.renew(newest, followed)).collect();
         self.next_sequence = next_sequence;
         let mut hub_state = self.hub.lock();
         let order = hub_state.next_order();
@@ -187,8 +179,8 @@ impl Occupancy {
     /// Takes over what records tell of connections; returns whose.
     fn note_connections(&self, records: &[Record]) -> HashSet<VehicleId> {
         let told = records.iter().filter_map(|record| {
-            let connectivity = &self.vehicles.get(&record.vehicle_id)?.connectivity;
-            connectivity.tell(record.connection()?.state);
+            let connection = record.connection()?;
+            self.vehicles.get(&record.vehicle_id)?.connectivity.tell(connection.state);
             Some(record.vehicle_id)
         });
         told.collect()
@@ -237,8 +229,17 @@ struct Renewed {
     /// Its state before, and where its dirty mark began then.
     before: Arc<VehicleState>,
     dirty_before: Option<Timestamp>,
-    /// `None` if nobody follows states, and it neither entered nor left a fence.
+    /// `None` if nobody follows what changed of it.
     update: Option<VehicleUpdate>,
+}
+
+/// What of vehicles is followed by any watcher.
+#[derive(Clone, Copy)]
+struct Followed {
+    /// Whatever a commit changes of them.
+    states: bool,
+    /// That they enter and leave fences.
+    crossings: bool,
 }
 
 /// One vehicle of a commit.
@@ -350,7 +351,7 @@ impl Handler<Forget> for Occupancy {
     fn handle(&mut self, Forget(vehicle): Forget, _: &mut Context<Self>) -> Self::Result {
         let known = self.vehicles.remove(&vehicle)?;
         for stay in &known.state.stays {
-            self.leave(stay.geofence_id, vehicle);
+            self.inside.leave(stay.geofence_id, vehicle);
         }
         if let Some(fleet) = self.fleets.get_mut(&known.organization_id) {
             fleet.remove(&vehicle);

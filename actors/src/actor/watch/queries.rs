@@ -92,18 +92,12 @@ impl Handler<Inside> for Occupancy {
     type Result = Vec<InsideView>;
 
     fn handle(&mut self, Inside(fence): Inside, _: &mut Context<Self>) -> Self::Result {
-        let inside = |vehicle_id: &VehicleId| {
-            let Known { state, connectivity, .. } = self.vehicles.get(vehicle_id)?;
+        let inside = |vehicle_id: VehicleId| {
+            let Known { state, connectivity, .. } = self.vehicles.get(&vehicle_id)?;
             let held = HeldFence::from(state.stay(fence)?);
-            Some(InsideView {
-                vehicle_id: *vehicle_id,
-                held,
-                fix: state.last?,
-                connection: connectivity.state(),
-            })
+            Some(InsideView { vehicle_id, held, fix: state.last?, connection: connectivity.state() })
         };
-        let mut views: Vec<InsideView> =
-            self.inside.get(&fence).into_iter().flatten().filter_map(inside).collect();
+        let mut views: Vec<InsideView> = self.inside.vehicles(fence).filter_map(inside).collect();
         views.sort_by_key(|view| (view.held.entered_at, view.vehicle_id));
         views
     }
@@ -189,11 +183,7 @@ impl Handler<StartWatch> for Occupancy {
             .map(|(vehicle, known)| (*vehicle, known.organization_id, known.now()))
             .collect();
         let mut hub_state = self.hub.lock();
-        let provisional = if interest.positions || interest.fuel {
-            hub_state.uncommitted_of(&interest)
-        } else {
-            Vec::new()
-        };
+        let provisional = if interest.states() { hub_state.uncommitted_of(&interest) } else { Vec::new() };
         let subscription = self.hub.subscribe(&interest, &mut hub_state);
         let updates = self.watchers.add(interest, capacity);
         let (next_sequence, told_up_to) = (self.next_sequence, self.watchers.told_up_to());

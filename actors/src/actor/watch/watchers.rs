@@ -77,7 +77,12 @@ impl Watchers {
 
     /// Whether any watcher wants updates of vehicles that neither entered nor left a fence.
     pub(super) fn follow_states(&self) -> bool {
-        self.all.iter().any(|watcher| watcher.interest.positions || watcher.interest.fuel)
+        self.all.iter().any(|watcher| watcher.interest.states())
+    }
+
+    /// Whether any watcher wants updates of vehicles that entered or left a fence.
+    pub(super) fn follow_crossings(&self) -> bool {
+        self.all.iter().any(|watcher| watcher.interest.states() || watcher.interest.occupancy)
     }
 
     /// Sends each watcher its part, if any of it is of interest. A watcher whose channel is full is dropped, and

@@ -200,7 +200,7 @@ async fn tell(
     next_sequence: i64,
     is_cached: bool,
 ) -> (i64, Vec<Newest>) {
-    let mut records = Vec::new();
+    let mut records = Vec::with_capacity(committed.iter().map(|committed| committed.records.len()).sum());
     for committed in &mut *committed {
         records.append(&mut committed.records);
     }
