@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 use waypost_actors::live::Live;
 use waypost_actors::watch::Audience;
 
-use crate::auth::{Auth, AuthError, MasterKey};
+use crate::auth::{Auth, AuthError, Hasher, MasterKey};
 use crate::clock::Clock;
 use crate::config::{DeviceListener, Settings};
 use crate::ingest::devices::{ListenerContext, LookUps};
@@ -37,6 +37,35 @@ pub enum ContextError {
     /// The address of Redis cannot be read.
     #[error("redisUrl cannot be used")]
     Redis(#[from] RedisError),
+}
+
+/// What bounds the work of a process, over all contexts that it has; cheap to clone.
+#[derive(Clone)]
+pub struct Bounds {
+    /// Dry runs of geofences.
+    pub dry_runs: Turns,
+    /// What large request bodies share.
+    pub large_bodies: LargeBodies,
+    /// Hashes passwords, few at a time.
+    pub hasher: Arc<Hasher>,
+    /// Rate limits.
+    pub rate_limits: Arc<RateLimits>,
+}
+
+impl Bounds {
+    /// Those that the settings say.
+    pub fn of(settings: &Settings) -> Result<Self, ContextError> {
+        let shared = match &settings.redis_url {
+            Some(url) => Some(RedisLimits::open(url.reveal())?),
+            None => None,
+        };
+        Ok(Self {
+            dry_runs: Turns::of(DRY_RUNS_AT_ONCE),
+            large_bodies: LargeBodies::default(),
+            hasher: Arc::default(),
+            rate_limits: Arc::new(RateLimits::new(settings, shared)),
+        })
+    }
 }
 
 /// Shared by all requests; cheap to clone.
@@ -114,21 +143,18 @@ impl Context {
         clock: Clock,
         settings: Settings,
         mail: Post,
-        (readiness, meters): (Readiness, Meters),
+        (readiness, meters, bounds): (Readiness, Meters, Bounds),
     ) -> Result<Self, ContextError> {
+        let Bounds { dry_runs, large_bodies, hasher, rate_limits } = bounds;
         let (mail, sessions, keyed_lock) = (Arc::new(mail), Sessions::default(), KeyedLock::default());
-        let auth = Arc::new(Auth::start(db.clone(), clock.clone(), sessions.clone(), &settings).await?);
-        let shared = match &settings.redis_url {
-            Some(url) => Some(RedisLimits::open(url.reveal())?),
-            None => None,
-        };
+        let auth = Auth::start(db.clone(), clock.clone(), sessions.clone(), hasher, &settings).await?;
+        let auth = Arc::new(auth);
         let guard = Guard::new(settings.webhook_networks.clone());
         let webhooks = Webhooks::new(
             guard,
             MasterKey::of(&settings).map_err(AuthError::from)?,
             Arc::clone(&meters.webhooks),
         );
-        let rate_limits = Arc::new(RateLimits::new(&settings, shared));
         let (idempotency_keys, settings) = (IdempotencyKeys::default(), Arc::new(settings));
         Ok(Self {
             db,
@@ -140,8 +166,8 @@ impl Context {
             track,
             purges: Arc::default(),
             idempotency_keys,
-            dry_runs: Turns::of(DRY_RUNS_AT_ONCE),
-            large_bodies: LargeBodies::default(),
+            dry_runs,
+            large_bodies,
             readiness,
             rate_limits,
             report_log: ReportLog::new(meters.inputs.clone()),

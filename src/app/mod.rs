@@ -35,7 +35,7 @@ use self::tune::bind;
 use crate::auth::FirstStart;
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::context::Context;
+use crate::context::{Bounds, Context};
 use crate::mail::Transport;
 use crate::meters::Meters;
 use crate::readiness::Readiness;
@@ -96,7 +96,7 @@ impl Application {
 
         let devices = devices::bind(&settings.device_listeners)?;
 
-        let (readiness, meters) = (Readiness::default(), Meters::default());
+        let (readiness, meters, bounds) = (Readiness::default(), Meters::default(), Bounds::of(&settings)?);
         let metrics = Arc::new(Metrics::new(readiness.clone(), meters.clone()));
         let admin = Admin::start(settings.admin_listen, wanted, &metrics)?;
         let room = RetryListener::open(&listener, readiness.clone())?;
@@ -107,6 +107,7 @@ impl Application {
             mail,
             readiness: readiness.clone(),
             meters,
+            bounds,
             store: Box::new(store),
             threads,
             deliveries: Arbiter::new(),

@@ -25,6 +25,7 @@ use crate::cluster::router::RouterParts;
 use crate::cluster::shards::Shards;
 use crate::cluster::whose::Finder;
 use crate::config::Settings;
+use crate::context::Bounds;
 use crate::meters::Meters;
 use crate::readiness::Readiness;
 use crate::store::claim_session::ClaimSession;
@@ -71,7 +72,7 @@ impl Node {
         let devices = devices::bind(&settings.device_listeners)?;
         settings.listen = address;
         settings.node_listen = Some(node_address);
-        let (readiness, meters) = (Readiness::default(), Meters::default());
+        let (readiness, meters, bounds) = (Readiness::default(), Meters::default(), Bounds::of(&settings)?);
         let metrics = Arc::new(Metrics::new(readiness.clone(), meters.clone()));
         let admin = Admin::start(settings.admin_listen, address, &metrics)?;
         let room = RetryListener::open(&listener, readiness.clone())?;
@@ -82,6 +83,7 @@ impl Node {
             mail: None,
             readiness: readiness.clone(),
             meters,
+            bounds,
             store: Box::new(|track| track),
             threads,
             deliveries: Arbiter::new(),

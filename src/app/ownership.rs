@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_util::task::TaskTracker;
 
 use super::error::StartError;
@@ -30,6 +30,8 @@ pub(super) const JOIN_EVERY: Duration = Duration::from_millis(500);
 /// How long the sockets of a shard that is given back have to end.
 const SOCKETS_WITHIN: Duration = Duration::from_secs(1);
 const LOOK_FOR_SOCKETS_EVERY: Duration = Duration::from_millis(20);
+/// How long requests in progress of such a shard have; new ones wait for its next owner for longer.
+const REQUESTS_WITHIN: Duration = Duration::from_secs(3);
 /// How long a node that stops goes on handing requests on, so that a balancer which asks `/readyz` every two seconds finds out.
 const DRAIN_FOR: Duration = Duration::from_secs(3);
 /// And how long after its last shard was given back: by then every node has seen who has it.
@@ -295,10 +297,10 @@ impl Ownership {
             return;
         };
         let Held::Serving(_, server) = std::mem::replace(held, Held::Ending) else { return };
-        self.shards.leave(shard);
+        let requests = self.shards.leave(shard);
         let sender = self.sender.clone();
         actix_rt::spawn(async move {
-            end_sockets(&server.context).await;
+            tokio::join!(end_sockets(&server.context), end_requests(requests));
             server.end().await;
             sender.send(Event::Ended(shard)).ok();
         });
@@ -341,5 +343,14 @@ async fn end_sockets(context: &Context) {
     let until = Instant::now() + SOCKETS_WITHIN;
     while context.sessions.counts() != Counts::default() && Instant::now() < until {
         sleep(LOOK_FOR_SOCKETS_EVERY).await;
+    }
+}
+
+/// Waits for a while for the requests of a shard that are in progress: what an edit has stored is answered once the live core has
+/// settled it, and without that its client would make it again.
+async fn end_requests(requests: Option<TaskTracker>) {
+    let Some(requests) = requests else { return };
+    if timeout(REQUESTS_WITHIN, requests.wait()).await.is_err() {
+        tracing::info!(left = requests.len(), "requests that take long may be refused though they are done");
     }
 }

@@ -22,7 +22,7 @@ use super::upkeep::{
 use crate::auth::FirstStart;
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::context::Context;
+use crate::context::{Bounds, Context};
 use crate::mail::{Post, Transport};
 use crate::meters::Meters;
 use crate::ops::tracker_reports::save;
@@ -55,6 +55,7 @@ pub(super) struct Parts {
     pub(super) mail: Option<Transport>,
     pub(super) readiness: Readiness,
     pub(super) meters: Meters,
+    pub(super) bounds: Bounds,
     pub(super) store: Box<WrapStore>,
     /// The threads of live cores.
     pub(super) threads: LiveThreads,
@@ -240,7 +241,7 @@ async fn share(
     let (db, clock, settings) = (track.db().clone(), parts.clock.clone(), parts.settings.clone());
     let mail = Post::new(db.clone(), clock.clone(), &settings, parts.mail.clone())?;
     let holds_platform = db.shard().holds_platform();
-    let shared = (parts.readiness.clone(), parts.meters.clone());
+    let shared = (parts.readiness.clone(), parts.meters.clone(), parts.bounds.clone());
     let context = Context::start(db, live.clone(), track, clock, settings, mail, shared).await?;
     let missing = missing_organizations(&context).await?;
     let first_start = match holds_platform {

@@ -46,7 +46,7 @@ pub struct Auth {
     pub(super) db: Db,
     pub(super) clock: Clock,
     pub(super) sessions: Sessions,
-    pub(super) hasher: Hasher,
+    pub(super) hasher: Arc<Hasher>,
     /// The accounts, each with a client's address, whose passwords are being checked.
     pub(super) attempts: KeyedLock<Attempt>,
     master: MasterKey,
@@ -76,6 +76,7 @@ impl Auth {
         db: Db,
         clock: Clock,
         sessions: Sessions,
+        hasher: Arc<Hasher>,
         settings: &Settings,
     ) -> Result<Self, AuthError> {
         let master = MasterKey::of(settings)?;
@@ -85,7 +86,7 @@ impl Auth {
             db,
             clock,
             sessions,
-            hasher: Hasher::new(),
+            hasher,
             attempts: KeyedLock::default(),
             master,
             access_tokens: RwLock::new(Arc::new(access_tokens)),

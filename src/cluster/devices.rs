@@ -41,7 +41,8 @@ impl Router {
     /// Serves a device's connection until it ends.
     pub async fn serve_device(&self, connection: Connection, listener: DeviceListener) {
         match self.destination(Shard::of(listener.organization)).await {
-            Some(Destination::Here(found)) => {
+            Some(Destination::Here(served)) => {
+                let found = served.into_found();
                 if let Some(context) = found.get::<Data<Context>>() {
                     devices::serve(connection, context.device_listener(listener)).await;
                 }

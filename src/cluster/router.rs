@@ -15,6 +15,7 @@ use actix_web::web::Data;
 use actix_web::{Error, HttpResponse};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::for_nodes;
 use super::from_node;
@@ -92,8 +93,23 @@ impl RouterParts {
 
 /// Where a request goes.
 pub(super) enum Destination {
-    Here(Rc<Extensions>),
+    Here(Served),
     To(SocketAddr),
+}
+
+/// A shard that is served here, for one request.
+pub(super) struct Served {
+    /// What the request finds.
+    found: Rc<Extensions>,
+    /// Until it is dropped, whoever gives the shard back waits for the request.
+    _in_progress: TaskTrackerToken,
+}
+
+impl Served {
+    /// What something finds that is no request: nobody waits for its end.
+    pub(super) fn into_found(self) -> Rc<Extensions> {
+        self.found
+    }
 }
 
 impl Router {
@@ -115,8 +131,9 @@ impl Router {
             match self.parts.location(shard, until).await {
                 ShardLocation::Here(time) => {
                     // None: it was left just now.
-                    if let Some(found) = self.found(shard, time) {
-                        return Some(Destination::Here(found));
+                    let in_progress = self.parts.shards.begin_request(shard, time);
+                    if let Some((found, _in_progress)) = self.found(shard, time).zip(in_progress) {
+                        return Some(Destination::Here(Served { found, _in_progress }));
                     }
                 }
                 ShardLocation::At(owner) => return Some(Destination::To(owner)),
@@ -221,22 +238,24 @@ pub async fn to_owner(
 async fn serve_node(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
-    found: Rc<Extensions>,
+    served: Served,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let Some(context) = found.get::<Data<Context>>() else { return serve(request, next, found).await };
+    let Some(context) = served.found.get::<Data<Context>>() else {
+        return serve(request, next, served).await;
+    };
     match for_nodes::answer(request, context).await {
         Ok(answer) => Ok(answer),
-        Err(request) => serve(request, next, found).await,
+        Err(request) => serve(request, next, served).await,
     }
 }
 
-/// Lets the application answer, with what it finds of the shard.
+/// Lets the application answer, with what it finds of the shard. The request is in progress until the head of its answer is there.
 async fn serve(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
-    found: Rc<Extensions>,
+    served: Served,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    request.add_data_container(found);
+    request.add_data_container(Rc::clone(&served.found));
     next.call(request).await.map(ServiceResponse::map_into_boxed_body)
 }
 

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::RwLock;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::context::Context;
 use crate::store::claims::Claimed;
@@ -42,8 +44,17 @@ struct State {
     elsewhere: BTreeMap<Shard, SocketAddr>,
     /// Nodes that something was handed on to; each token is cancelled once that node's session is gone.
     departures: BTreeMap<SocketAddr, CancellationToken>,
-    here: BTreeMap<Shard, (u64, Context)>,
+    here: BTreeMap<Shard, Served>,
     served: u64,
+}
+
+/// A shard that is served here.
+struct Served {
+    /// Which of the shard's times here it is.
+    time: u64,
+    context: Context,
+    /// Its requests in progress.
+    requests: TaskTracker,
 }
 
 impl Shards {
@@ -72,13 +83,22 @@ impl Shards {
     pub fn serve(&self, shard: Shard, context: Context) {
         let mut state = self.0.write();
         state.served += 1;
-        let time = state.served;
-        state.here.insert(shard, (time, context));
+        let served = Served { time: state.served, context, requests: TaskTracker::new() };
+        state.here.insert(shard, served);
     }
 
-    /// Serves a shard no longer.
-    pub fn leave(&self, shard: Shard) {
-        self.0.write().here.remove(&shard);
+    /// Serves a shard no longer. Gives the shard's requests that are in progress still, which no more are added to.
+    pub fn leave(&self, shard: Shard) -> Option<TaskTracker> {
+        let served = self.0.write().here.remove(&shard)?;
+        served.requests.close();
+        Some(served.requests)
+    }
+
+    /// Begins a request of a shard that is in progress until the token is dropped; `None` once that time of the shard here is over.
+    pub(super) fn begin_request(&self, shard: Shard, time: u64) -> Option<TaskTrackerToken> {
+        let state = self.0.read();
+        let served = state.here.get(&shard).filter(|served| served.time == time)?;
+        Some(served.requests.token())
     }
 
     /// Where a shard is now.
@@ -89,7 +109,7 @@ impl Shards {
             return ShardLocation::Unknown;
         }
         match (state.here.get(&shard), state.elsewhere.get(&shard)) {
-            (Some((time, _)), _) => ShardLocation::Here(*time),
+            (Some(served), _) => ShardLocation::Here(served.time),
             (None, Some(owner)) => ShardLocation::At(*owner),
             (None, None) => ShardLocation::Unknown,
         }
@@ -98,13 +118,13 @@ impl Shards {
     /// What requests of a shard find, while it is served here.
     #[must_use]
     pub fn context(&self, shard: Shard) -> Option<Context> {
-        self.0.read().here.get(&shard).map(|(_, context)| context.clone())
+        self.0.read().here.get(&shard).map(|served| served.context.clone())
     }
 
     /// The contexts of the shards that are served here.
     #[must_use]
     pub fn served(&self) -> Vec<(Shard, Context)> {
-        self.0.read().here.iter().map(|(shard, (_, context))| (*shard, context.clone())).collect()
+        self.0.read().here.iter().map(|(shard, served)| (*shard, served.context.clone())).collect()
     }
 
     /// Cancelled once another node's session is gone. Without it, whatever waits for a paused or unreachable node would wait until that

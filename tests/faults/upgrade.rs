@@ -15,7 +15,7 @@ use waypost_test_support::{Engine, eventually};
 
 use crate::drill::{Drill, Load};
 use crate::figures::figure;
-use crate::ground::{DEADLINE, on};
+use crate::ground::{DEADLINE, bus, on};
 use crate::seed::seed;
 
 /// How often the balancer asks a node whether it is ready: as HAProxy does without a setting, and half as often as nginx.
@@ -34,10 +34,12 @@ fn a_rolling_upgrade_refuses_no_request() {
         let balancer = Rc::new(Balancer::of(&mut drill));
         let looking = tokio::task::spawn_local(Rc::clone(&balancer).keep_looking());
         let organization = ground.fleet.organization.clone();
+        let fences_before = count(&drill, "geofences", &organization).await;
         let mut clients = JoinSet::new();
-        for _ in 0..CLIENTS {
-            let (token, organization) = (drill.api.token(), organization.clone());
-            clients.spawn_local(client(Rc::clone(&balancer), token, organization));
+        for number in 0..CLIENTS {
+            let bus = bus(&drill.api, &organization, &format!("upgraded-{number}"), Vec::new()).await;
+            let client = Client::new(&balancer, &drill.api.token(), &organization, bus.vehicle);
+            clients.spawn_local(client.ask_and_edit());
         }
         for number in 0..NODES {
             drill.book.fault_begins();
@@ -48,10 +50,7 @@ fn a_rolling_upgrade_refuses_no_request() {
         assert!(!drill.is_through(), "the load ended before the upgrade did");
         balancer.is_over.set(true);
         drill.book.has_seen_enough.set(true);
-        let mut made = BTreeSet::new();
-        while let Some(some) = clients.join_next().await {
-            made.extend(some.unwrap());
-        }
+        let clients = clients.join_all().await;
         looking.abort();
         let told = balancer.told.take();
         let name = format!("{} requests while {NODES} nodes are upgraded one by one", told.answered);
@@ -61,12 +60,26 @@ fn a_rolling_upgrade_refuses_no_request() {
             "none refused",
         );
         assert!(told.refused.is_empty());
-        assert!(made.len() > 30, "{} drivers say little", made.len());
-        let path = format!("/v1/drivers?limit=1&organizationId={organization}");
-        let page: Value = serde_json::from_slice(&drill.api.get(&path).await.unwrap()).unwrap();
-        assert_eq!(page["pagination"]["totalItems"], made.len(), "each driver was made once");
+        let drivers: usize = clients.iter().map(|client| client.drivers.len()).sum();
+        let fences: usize = clients.iter().map(|client| client.fences.len()).sum();
+        assert!(drivers > 30 && fences > 30, "{drivers} drivers and {fences} geofences say little");
+        assert_eq!(count(&drill, "drivers", &organization).await, drivers, "each was made once");
+        assert_eq!(count(&drill, "geofences", &organization).await, fences_before + fences, "so was each");
+        for client in &clients {
+            let vehicle = drill.api.get(&client.vehicle).await.unwrap();
+            let vehicle: Value = serde_json::from_slice(&vehicle).unwrap();
+            assert_eq!(vehicle["name"], client.name, "the last edit is the one that counts");
+        }
         drill.finish(ground).await;
     });
+}
+
+/// How many of these an organization has.
+async fn count(drill: &Drill, these: &str, organization: &str) -> usize {
+    let path = format!("/v1/{these}?limit=1&organizationId={organization}");
+    let page: Value = serde_json::from_slice(&drill.api.get(&path).await.unwrap()).unwrap();
+    let items = page["pagination"]["totalItems"].as_u64().unwrap();
+    usize::try_from(items).unwrap()
 }
 
 /// Spreads requests over the nodes that are ready, as a balancer before them does.
@@ -139,19 +152,63 @@ impl Balancer {
     }
 }
 
-/// Asks and edits in turns until the upgrade is over; returns the drivers it made.
-async fn client(balancer: Rc<Balancer>, token: String, organization: String) -> BTreeSet<String> {
-    let bearer = format!("Bearer {token}");
-    let vehicles = format!("/v1/vehicles?organizationId={organization}");
-    let mut made = BTreeSet::new();
-    while !balancer.is_over.get() {
-        balancer.send(Method::GET, &vehicles, &[("authorization", &bearer)], Vec::new()).await;
-        let body = json!({ "organizationId": organization, "firstName": "Ada", "lastName": Uuid::new_v4() });
-        let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
-        let answer =
-            balancer.send(Method::POST, "/v1/drivers", &headers, body.to_string().into_bytes()).await;
-        made.extend(answer.and_then(|driver| driver["id"].as_str().map(str::to_owned)));
-        sleep(PAUSE).await;
+/// Whose requests are not to be refused.
+struct Client {
+    balancer: Rc<Balancer>,
+    bearer: String,
+    organization: String,
+    /// The path of a vehicle that it alone edits.
+    vehicle: String,
+    /// The ids of those that it made.
+    drivers: BTreeSet<String>,
+    fences: BTreeSet<String>,
+    /// What it called its vehicle last.
+    name: String,
+}
+
+impl Client {
+    fn new(balancer: &Rc<Balancer>, token: &str, organization: &str, vehicle: Uuid) -> Self {
+        Self {
+            balancer: Rc::clone(balancer),
+            bearer: format!("Bearer {token}"),
+            organization: organization.to_owned(),
+            vehicle: format!("/v1/vehicles/{vehicle}?organizationId={organization}"),
+            drivers: BTreeSet::new(),
+            fences: BTreeSet::new(),
+            name: String::new(),
+        }
     }
-    made
+
+    /// Asks and edits in turns until the upgrade is over.
+    async fn ask_and_edit(mut self) -> Self {
+        let vehicles = format!("/v1/vehicles?organizationId={}", self.organization);
+        while !self.balancer.is_over.get() {
+            self.send(Method::GET, &vehicles, None).await;
+            self.name = Uuid::new_v4().to_string();
+            let driver =
+                json!({ "organizationId": self.organization, "firstName": "Ada", "lastName": self.name });
+            let made = self.make("/v1/drivers", &driver).await;
+            self.drivers.extend(made);
+            // What the live core settles before it is answered. No bus comes there.
+            let fence = json!({ "organizationId": self.organization, "name": self.name, "shape": { "type": "circle",
+                "radiusMeters": 100, "center": { "latitude": -33.9, "longitude": 18.4 } } });
+            let made = self.make("/v1/geofences", &fence).await;
+            self.fences.extend(made);
+            self.send(Method::PUT, &self.vehicle, Some(&json!({ "name": self.name }))).await;
+            sleep(PAUSE).await;
+        }
+        self
+    }
+
+    /// Makes something; gives its id.
+    async fn make(&self, path: &str, body: &Value) -> Option<String> {
+        let made = self.send(Method::POST, path, Some(body)).await?;
+        made["id"].as_str().map(str::to_owned)
+    }
+
+    async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Option<Value> {
+        let headers = [("authorization", self.bearer.as_str()), ("content-type", "application/json")];
+        let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
+        self.balancer.send(method, path, &headers, body).await
+    }
 }

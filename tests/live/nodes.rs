@@ -3,10 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 
 use serde_json::json;
-use waypost::store::shard::SHARDS;
+use waypost::clock::new_id;
+use waypost::store::shard::{SHARDS, Shard};
+use waypost_actors::model::OrganizationId;
+use waypost_client::Method;
 use waypost_test_support::{Engine, Launch, Program, ROOT, TestStore, eventually, port_for_restarts, run};
 
-use crate::server::{DEADLINE, launch};
+use crate::server::{DEADLINE, launch, organization_body, text};
 
 /// Nodes with these settings.
 pub(crate) async fn nodes<const N: usize>(
@@ -60,6 +63,32 @@ fn sign_ins_are_counted_by_the_address_that_the_proxy_tells_at_any_node() {
         }
         eventually(DEADLINE, async || sign_in(&nodes[0].0, "192.0.2.1").await == 429).await;
         Program::stop_all(nodes.iter_mut().map(|(_, program)| program)).await;
+    });
+}
+
+#[test]
+fn whoever_asks_about_several_shards_of_a_node_has_one_rate_limit() {
+    run(Engine::Postgres, async |store| {
+        let [(_, mut node)] = nodes(&store, &[("WAYPOST_RATE_LIMIT", "100/h")]).await;
+        let api = node.operator().await;
+        let mut organizations: Vec<OrganizationId> = Vec::new();
+        while organizations.len() < 2 {
+            let body = organization_body(&format!("org{}", new_id()));
+            let made = api.send(Method::POST, "/v1/organizations", &body).await.unwrap();
+            let made = OrganizationId(text(&made["id"]).parse().unwrap());
+            if organizations.iter().all(|other| Shard::of(*other) != Shard::of(made)) {
+                organizations.push(made);
+            }
+        }
+        let mut left = Vec::new();
+        for organization in &organizations {
+            let path = format!("/v1/vehicles?organizationId={organization}");
+            let answer = api.ask(Method::GET, &path, None::<&()>).await.unwrap();
+            let (_, told) = answer.header("ratelimit").unwrap().split_once(";r=").unwrap();
+            left.push(told.split(';').next().unwrap().parse::<i64>().unwrap());
+        }
+        assert_eq!(left[0] - left[1], 1, "one request is between them");
+        node.stop().await;
     });
 }
 
