@@ -125,7 +125,9 @@ async fn save_one(tx: &mut Tx, organization: OrganizationId, unique_id: &str, se
         .await?;
     let Some((id, None)) = saved else { return Ok(()) };
     for fix in &seen.fixes {
-        let insert = "insert into pending_fix (pending_id, id, recorded_at, fix) values ($1, $2, $3, $4) \
+        // A device that is not answered sends the same fix again.
+        let insert = "insert into pending_fix (pending_id, id, recorded_at, fix) select $1, $2, $3, $4 \
+            where not exists (select 1 from pending_fix f where f.pending_id = $1 and f.recorded_at = $3) \
             on conflict (pending_id, id) do nothing";
         let stmt = tx.on().sql(insert).bind(id).bind(fix.id).bind(Time(fix.recorded_at));
         stmt.bind(fix.json.as_slice()).run().await?;

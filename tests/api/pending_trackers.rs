@@ -54,6 +54,9 @@ fn a_device_that_is_not_known_becomes_a_tracker_with_what_it_had_sent() {
         let found = pending(&app, &org.viewer, "sort=uniqueId").await;
         let names: Vec<_> = found.iter().map(|one| (text(&one["uniqueId"]), one["fixes"].as_i64())).collect();
         assert_eq!(names, [("new".to_owned(), Some(3)), ("silent".to_owned(), Some(0))]);
+        report(&app, &gateway, &[fix("new", 5)]).await;
+        let again = pending(&app, &org.viewer, "sort=uniqueId").await;
+        assert_eq!(again[0]["fixes"], 3, "what came again once it was kept");
         assert_eq!(
             (&found[0]["input"], &found[0]["firstFixAt"]),
             (&json!("flespi"), &json!("2026-05-01T10:03:00.000Z"))

@@ -47,7 +47,8 @@ pub async fn serve_datagrams<F>(
             sleep(ERROR_PAUSE).await;
             continue;
         };
-        let Some(datagram) = datagram(&bytes[..count]) else { continue };
+        let Some(mut datagram) = datagram(&bytes[..count]) else { continue };
+        datagram.sender = Some(from.ip());
         let (socket, taken) = (Arc::clone(&socket), take(datagram));
         actix_rt::spawn(async move {
             if let Some(answer) = taken.await
@@ -67,7 +68,7 @@ pub async fn take_datagram(context: ListenerContext, datagram: Datagram) -> Opti
     Some(datagram.answer().to_vec())
 }
 
-/// Who sends it. One that was never found is not looked up while too many are: names can be made up.
+/// Who sends it. One that was never found is not looked up while too many of its sender's network are: names can be made up.
 async fn find(context: &ListenerContext, datagram: &Datagram) -> Option<Arc<TrackerCredential>> {
     let (organization, name) = (context.listener.organization, datagram.device.as_str());
     if let Some(known) = context.auth.known_device(organization, name) {
@@ -76,7 +77,7 @@ async fn find(context: &ListenerContext, datagram: &Datagram) -> Option<Arc<Trac
     if context.auth.recalls_device(organization, name) {
         return context.auth.device(organization, name).await.ok()?;
     }
-    let turn = context.look_ups.begin()?;
+    let turn = context.look_ups.begin(datagram.sender)?;
     let found = context.auth.device(organization, name).await.ok()?;
     if found.is_none() {
         context.keep_pending(name, &datagram.items);

@@ -3,6 +3,8 @@
 //! Units: knots, degrees and minutes, UTC. Only `A` (or a coding scheme's number) in the place of the validity is a
 //! fix. The text form `V1` and cell reports are answered; the device forgets a position when it has sent it.
 
+use std::ops::Range;
+
 use waypost_actors::model::{NewAttributes, Timestamp};
 use waypost_actors::tracking::Reported;
 
@@ -15,7 +17,10 @@ const LONGEST: usize = 1_024;
 /// Bytes of the binary forms.
 const BINARY: [usize; 2] = [32, 45];
 const TEXT_MARK: u8 = b'*';
+const TEXT_END: u8 = b'#';
 const BINARY_MARK: u8 = b'$';
+/// Where a binary message has the number of its device.
+const BINARY_ID: Range<usize> = 1..6;
 /// The status bit that says that the ignition is on.
 const IGNITION_BIT: u32 = 10;
 
@@ -48,11 +53,14 @@ fn to_mark(bytes: &[u8], marks: &[u8]) -> usize {
 
 fn text_step(bytes: &[u8], now: Timestamp) -> Step {
     let again = to_mark(bytes, &[TEXT_MARK]);
-    match bytes[..again].iter().position(|byte| *byte == b'#') {
-        Some(end) => match std::str::from_utf8(&bytes[1..end]) {
-            Ok(text) => Step::Message(end + 1, text_message(text, now)),
-            Err(_) => Step::Skip(end + 1),
-        },
+    let is_printable = |byte: u8| (b' '..=b'~').contains(&byte);
+    match bytes[..again].iter().position(|byte| *byte == TEXT_END || !is_printable(*byte)) {
+        Some(end) if bytes[end] == TEXT_END => {
+            let text: String = bytes[1..end].iter().map(|byte| char::from(*byte)).collect();
+            Step::Message(end + 1, text_message(&text, now))
+        }
+        // The mark was a byte of something else.
+        Some(_) => Step::Skip(1),
         // A text that was cut off before its end.
         None if again < bytes.len() || again >= LONGEST => Step::Skip(again),
         None => Step::More,
@@ -151,7 +159,7 @@ fn degrees(text: &str, is_negative: bool) -> Option<f64> {
 
 fn binary_step(bytes: &[u8]) -> Step {
     let ends = |length: usize| {
-        bytes.len() == length || matches!(bytes.get(length), Some(&(TEXT_MARK | BINARY_MARK)))
+        bytes.get(length..).is_some_and(|next| next.is_empty() || begins(next, &bytes[BINARY_ID]))
     };
     // The long form continues the short one, so a wrong guess costs no position.
     let Some(length) = BINARY.into_iter().find(|length| ends(*length)) else {
@@ -164,6 +172,19 @@ fn binary_step(bytes: &[u8]) -> Step {
     match binary_message(&bytes[..length]) {
         Some(message) => Step::Message(length, message),
         None => Step::Skip(to_mark(bytes, &[TEXT_MARK, BINARY_MARK])),
+    }
+}
+
+/// Whether bytes behind a binary message begin another one of the same device, as far as they go: the long form may have a mark
+/// among its own bytes, where the short one would end.
+fn begins(next: &[u8], id: &[u8]) -> bool {
+    match next {
+        [BINARY_MARK, after @ ..] => after.iter().zip(id).all(|(one, other)| one == other),
+        [TEXT_MARK, after @ ..] => {
+            let is_maker = after.iter().take(2).all(u8::is_ascii_alphabetic);
+            is_maker && after.get(2).is_none_or(|byte| *byte == b',')
+        }
+        _ => false,
     }
 }
 
@@ -189,4 +210,63 @@ fn binary_message(bytes: &[u8]) -> Option<Message> {
         message.items.push(item(recorded_at, reported, NewAttributes::default()));
     }
     Some(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 45 bytes of device 4209134133.
+    const LONG: &str =
+        "2442091341332059572807175137358006000183640e000000fffffbfdff001f080000000000ea1e0000000021";
+    /// 32 bytes of device 4106011660.
+    const SHORT: &str = "2441060116601245431311165035313006004318210e000000fffffbffff0024";
+    const TEXT: &[u8] = b"*HQ,4209134133,V1,105759,A,37573392,S,145037022,E,000.00,173,280122,FF7FFBFF#";
+
+    fn hex(text: &str) -> Vec<u8> {
+        (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+    }
+
+    /// The lengths of what is read, and of what is skipped as negative numbers.
+    fn lengths(mut bytes: &[u8]) -> Vec<i64> {
+        let mut found = Vec::new();
+        while !bytes.is_empty() {
+            let (length, sign) = match H02.step(bytes, Timestamp::from_micros(0)) {
+                Step::Message(length, _) => (length, 1),
+                Step::Skip(length) => (length, -1),
+                Step::More | Step::Broken => break,
+            };
+            found.push(sign * length as i64);
+            bytes = &bytes[length..];
+        }
+        found
+    }
+
+    #[test]
+    fn a_mark_inside_a_long_message_ends_no_short_one() {
+        for mark in [TEXT_MARK, BINARY_MARK] {
+            let mut long = hex(LONG);
+            long[32] = mark;
+            assert_eq!(lengths(&[&long[..], &long, TEXT].concat()), [45, 45, TEXT.len() as i64]);
+            // All but its last bytes is the beginning of it.
+            assert_eq!(lengths(&long[..44]), [0; 0]);
+        }
+    }
+
+    #[test]
+    fn short_messages_end_where_the_next_one_of_the_device_begins() {
+        let short = hex(SHORT);
+        assert_eq!(lengths(&[&short[..], &short, TEXT].concat()), [32, 32, TEXT.len() as i64]);
+        for next in [&short[..1], &short[..4], &TEXT[..1], &TEXT[..3]] {
+            assert_eq!(lengths(&[&short[..], next].concat()), [32]);
+        }
+    }
+
+    #[test]
+    fn a_mark_before_what_is_no_text_swallows_nothing() {
+        let begun = [&b"*\x01\x02"[..], TEXT].concat();
+        assert_eq!(lengths(&begun), [-1, -2, TEXT.len() as i64]);
+        let binary = [&b"*HQ,"[..], &hex(SHORT)].concat();
+        assert_eq!(lengths(&binary), [-1, -3, 32]);
+    }
 }

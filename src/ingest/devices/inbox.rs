@@ -9,8 +9,13 @@ use crate::report_log::MOST_RAW_BYTES;
 const GARBAGE: usize = 4_096;
 
 /// The bytes make no sense, and nothing after them would.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Broken;
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Broken {
+    /// What is wrong with them.
+    pub(super) what: &'static str,
+    /// The first of them.
+    pub(super) raw: Vec<u8>,
+}
 
 /// What a connection said that is not taken yet.
 pub(super) struct Inbox {
@@ -63,27 +68,27 @@ impl Inbox {
                 self.done = 0;
                 return Ok(None);
             }
+            let first = |count: usize| rest[..count.min(MOST_RAW_BYTES)].to_vec();
+            let broken = |what| Err(Broken { what, raw: first(rest.len()) });
             match self.dialect.step(rest, now) {
-                Step::More if rest.len() >= self.dialect.longest() => return Err(Broken),
+                Step::More if rest.len() >= self.dialect.longest() => return broken("a message has no end"),
                 Step::More => return Ok(None),
                 Step::Skip(count) => {
                     let count = count.clamp(1, rest.len());
                     self.done += count;
                     self.skipped += count;
                     if self.skipped > GARBAGE {
-                        return Err(Broken);
+                        return broken("4 KiB in a row belong to no message");
                     }
                 }
                 Step::Message(length, mut message) => {
                     let length = length.clamp(1, rest.len());
-                    if !message.items.is_empty() {
-                        message.raw = rest[..length.min(MOST_RAW_BYTES)].to_vec();
-                    }
+                    message.raw = first(length);
                     self.done += length;
                     self.skipped = 0;
                     return Ok(Some(message));
                 }
-                Step::Broken => return Err(Broken),
+                Step::Broken => return broken("where the next message begins cannot be told"),
             }
         }
     }
@@ -91,5 +96,30 @@ impl Inbox {
     #[cfg(test)]
     pub(super) const fn held(&self) -> usize {
         self.bytes.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::DeviceProtocol;
+    use crate::ingest::devices::protocols::dialect;
+
+    #[test]
+    fn what_a_connection_is_given_up_for_is_told_with_its_bytes() {
+        let take = |inbox: &mut Inbox, bytes: &[u8]| {
+            inbox.hear(bytes);
+            inbox.take(Timestamp::from_micros(0))
+        };
+        let mut inbox = Inbox::new(dialect(DeviceProtocol::H02));
+        let garbage = [b'x'; 2_048];
+        assert_eq!(take(&mut inbox, &garbage), Ok(None));
+        assert_eq!(take(&mut inbox, &garbage), Ok(None));
+        let (what, raw) = ("4 KiB in a row belong to no message", vec![b'x'; MOST_RAW_BYTES]);
+        assert_eq!(take(&mut inbox, &garbage), Err(Broken { what, raw }));
+        let mut inbox = Inbox::new(dialect(DeviceProtocol::Teltonika));
+        let raw = b"GET / HTTP/1.1".to_vec();
+        let what = "where the next message begins cannot be told";
+        assert_eq!(take(&mut inbox, &raw), Err(Broken { what, raw: raw.clone() }));
     }
 }

@@ -1,10 +1,11 @@
 //! Who may report at a listener: the trackers of its organization, by the name that the device gives.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use waypost_actors::live::Live;
 
@@ -13,6 +14,7 @@ use super::message::Message;
 use super::protocols::dialect;
 use crate::auth::{Auth, AuthError, TrackerCredential};
 use crate::config::DeviceListener;
+use crate::connections::network;
 use crate::ingest::decode::{BadItem, Item};
 use crate::ingest::pending;
 use crate::report_log::ReportLog;
@@ -24,23 +26,41 @@ const NAMED_WITHIN: Duration = Duration::from_secs(30);
 /// address that keep the server waiting, this is how many names a stranger may try.
 const REFUSED_AFTER: Duration = Duration::from_secs(5);
 
+/// Devices of one network looked up by datagrams at once, so that names made up by a stranger take no other's turns.
+const LOOK_UPS_OF_A_NETWORK: usize = 8;
 /// Devices looked up by datagrams at once.
-const LOOK_UPS: usize = 8;
+const LOOK_UPS: usize = 256;
 
-/// Devices that are looked up by datagrams now.
-#[derive(Clone)]
-pub struct LookUps(Arc<Semaphore>);
+/// Devices that are looked up by datagrams now: the network of each, `None` for those that come by another node.
+#[derive(Clone, Default)]
+pub struct LookUps(Arc<Mutex<Vec<Option<IpAddr>>>>);
 
-impl Default for LookUps {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(LOOK_UPS)))
-    }
+/// A look-up, until it is dropped.
+pub(super) struct LookUp {
+    all: LookUps,
+    network: Option<IpAddr>,
 }
 
 impl LookUps {
-    /// A turn to look one up; `None` while too many are.
-    pub(super) fn begin(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.0).try_acquire_owned().ok()
+    /// A turn to look one up, for who sends from an address; `None` while too many are.
+    pub(super) fn begin(&self, sender: Option<IpAddr>) -> Option<LookUp> {
+        let network = sender.map(network);
+        let mut networks = self.0.lock();
+        let of_it = networks.iter().filter(|other| **other == network).count();
+        if of_it >= LOOK_UPS_OF_A_NETWORK || networks.len() >= LOOK_UPS {
+            return None;
+        }
+        networks.push(network);
+        Some(LookUp { all: self.clone(), network })
+    }
+}
+
+impl Drop for LookUp {
+    fn drop(&mut self) {
+        let mut networks = self.all.0.lock();
+        if let Some(at) = networks.iter().position(|network| *network == self.network) {
+            networks.swap_remove(at);
+        }
     }
 }
 
@@ -141,5 +161,38 @@ async fn refuse<S: AsyncRead + AsyncWrite + Unpin>(connection: &mut S, refusal: 
     // Without an answer the device is gone, or its connection was taken to make room.
     if timeout(REFUSED_AFTER, unheard).await.is_err() {
         let _gone = timeout(REFUSED_AFTER, connection.write_all(refusal)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begun(look_ups: &LookUps, sender: &str) -> Option<LookUp> {
+        look_ups.begin(Some(sender.parse().unwrap()))
+    }
+
+    #[test]
+    fn names_made_up_in_one_network_take_no_turns_of_another() {
+        let look_ups = LookUps::default();
+        let held: Vec<_> = (0..100).filter_map(|_| begun(&look_ups, "2001:db8::1")).collect();
+        assert_eq!(held.len(), LOOK_UPS_OF_A_NETWORK);
+        assert!(begun(&look_ups, "2001:db8::2").is_none(), "its neighbour's too");
+        for other in ["2001:db8:0:1::1", "192.0.2.1"] {
+            assert!(begun(&look_ups, other).is_some(), "{other}");
+        }
+        assert!(look_ups.begin(None).is_some(), "by another node");
+        drop(held);
+        assert!(begun(&look_ups, "2001:db8::2").is_some());
+    }
+
+    #[test]
+    fn all_networks_together_are_bounded() {
+        let look_ups = LookUps::default();
+        let networks = (0..1_000_u32).map(|number| IpAddr::from(number.to_be_bytes()));
+        let held: Vec<_> = networks.filter_map(|network| look_ups.begin(Some(network))).collect();
+        assert_eq!(held.len(), LOOK_UPS);
+        drop(held);
+        assert!(look_ups.0.lock().is_empty());
     }
 }

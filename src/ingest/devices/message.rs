@@ -19,7 +19,7 @@ pub(super) struct Message {
     pub(super) answer: Vec<u8>,
     /// Whether the message was damaged on its way: nothing of it was read, and the answer asks for it again.
     pub(super) is_damaged: bool,
-    /// The beginning of its bytes, where it has positions: kept with those that are refused for good.
+    /// The beginning of its bytes: kept with what is refused for good.
     pub(super) raw: Vec<u8>,
 }
 

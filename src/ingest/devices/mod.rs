@@ -15,6 +15,7 @@ mod protocols;
 mod queclink;
 mod session;
 mod teltonika;
+mod teltonika_records;
 #[cfg(test)]
 mod tests;
 

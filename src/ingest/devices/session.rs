@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout};
 use waypost_actors::ports::Counts;
 
-use super::inbox::Inbox;
+use super::inbox::{Broken, Inbox};
 use super::listener_context::{Admitted, ListenerContext};
 use super::message::Message;
 use crate::auth::Reports;
@@ -34,7 +34,24 @@ const DAMAGED: u32 = 5;
 const READ_BYTES: usize = 2 * 1024;
 
 /// The connection is over.
-struct Over;
+enum Over {
+    /// The device or the network ended it, or it may not go on here.
+    Ended,
+    /// The device is given up for what it sent.
+    GivenUp {
+        /// What that was, and what to do, for people.
+        detail: String,
+        /// The beginning of it.
+        raw: Vec<u8>,
+    },
+}
+
+impl From<Broken> for Over {
+    fn from(Broken { what, raw }: Broken) -> Self {
+        let detail = format!("{what}: check that the device speaks this port's protocol, and its firmware");
+        Self::GivenUp { detail, raw }
+    }
+}
 
 struct Session {
     stream: TcpStream,
@@ -94,7 +111,10 @@ async fn serve_from<S, Seat>(
     let intake = Intake::new(context.live.clone(), Reports::Own(tracker), context.report_log.clone());
     let intake = intake.item_by_item().for_long().by(context.listener.protocol.as_str());
     let mut session = Session { stream, context, inbox, intake, device, damaged: 0, begun_at: None };
-    let _over = session.run(&mut open, messages).await;
+    let over = session.run(&mut open, messages).await;
+    if let Err(Over::GivenUp { detail, raw }) = over {
+        session.note_given_up(detail, &raw);
+    }
     drop(seat);
 }
 
@@ -117,20 +137,33 @@ impl Session {
     fn gather(&mut self, messages: &mut Vec<Message>) -> Result<(), Over> {
         let mut items: usize = messages.iter().map(|message| message.items.len()).sum();
         while items < MAX_ITEMS {
-            let Some(message) = self.inbox.take(self.context.live.now()).map_err(|_| Over)? else { break };
+            let Some(message) = self.inbox.take(self.context.live.now())? else { break };
             // A connection is one device's.
-            if message.device.as_ref().is_some_and(|name| *name != self.device) {
-                return Err(Over);
+            if let Some(name) = message.device.as_ref().filter(|name| **name != self.device) {
+                let own = &self.device;
+                let detail = format!("it names itself {name} on the connection of {own}: each needs its own");
+                return Err(Over::GivenUp { detail, raw: message.raw });
             }
             self.damaged = if message.is_damaged { self.damaged + 1 } else { 0 };
             if self.damaged > DAMAGED {
-                return Err(Over);
+                let detail = "message after message is damaged: check the device's reception and firmware";
+                return Err(Over::GivenUp { detail: detail.to_owned(), raw: message.raw });
             }
             items += message.items.len();
             self.begun_at = None;
             messages.push(message);
         }
         Ok(())
+    }
+
+    /// Says why the device was cut off, which it may be again and again: in the log, and to who looks at its tracker.
+    fn note_given_up(&self, detail: String, raw: &[u8]) {
+        let Self { context, device, intake, .. } = self;
+        tracing::debug!(listener = %context.listener, device, detail, "a device is cut off");
+        let tracker = intake.whose(device);
+        let detail = format!("the connection was ended: {detail}");
+        let rejected = Rejected { seq: None, index: 0, code: "unreadable", detail, tracker };
+        intake.note(Tally::default(), vec![rejected], raw);
     }
 
     /// Waits until there is something to read, and reads it.
@@ -145,9 +178,9 @@ impl Session {
         loop {
             tokio::select! {
                 news = open.news() => self.heed(news)?,
-                () = sleep_until(deadline) => return Err(Over),
+                () = sleep_until(deadline) => return Err(Over::Ended),
                 readable = self.stream.readable() => {
-                    readable.map_err(|_| Over)?;
+                    readable.map_err(|_| Over::Ended)?;
                     if self.read()? {
                         return Ok(());
                     }
@@ -158,7 +191,7 @@ impl Session {
 
     fn heed(&mut self, news: News) -> Result<(), Over> {
         match news {
-            News::End(_) => Err(Over),
+            News::End(_) => Err(Over::Ended),
             // Hardware is configured by other means.
             News::Config(_) => Ok(()),
             News::KeepDays(KeepDays(days)) => {
@@ -171,13 +204,13 @@ impl Session {
     fn read(&mut self) -> Result<bool, Over> {
         let mut bytes = [0; READ_BYTES];
         match self.stream.try_read(&mut bytes) {
-            Ok(0) => Err(Over),
+            Ok(0) => Err(Over::Ended),
             Ok(count) => {
                 self.inbox.hear(&bytes[..count]);
                 Ok(true)
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
-            Err(_) => Err(Over),
+            Err(_) => Err(Over::Ended),
         }
     }
 
@@ -199,7 +232,7 @@ impl Session {
         let mut rejected = Vec::new();
         if items.is_empty() {
             // A heartbeat: no look-up, since the device is known.
-            self.intake.hear(&[None]).await.map_err(|_| Over)?;
+            self.intake.hear(&[None]).await.map_err(|_| Over::Ended)?;
             tally.contacts = 1;
         } else {
             let counts;
@@ -212,7 +245,7 @@ impl Session {
         });
         if !answers.is_empty() {
             let written = timeout(WRITTEN_WITHIN, self.stream.write_all(&answers)).await;
-            written.map_err(|_| Over)?.map_err(|_| Over)?;
+            written.map_err(|_| Over::Ended)?.map_err(|_| Over::Ended)?;
         }
         Ok(())
     }
@@ -227,13 +260,13 @@ impl Session {
             let mut stored = std::pin::pin!(self.intake.store(&[], items));
             loop {
                 tokio::select! {
-                    stored = &mut stored => break stored.map_err(|_| Over),
+                    stored = &mut stored => break stored.map_err(|_| Over::Ended),
                     news = open.news() => match news {
                         News::End(End::Restarting | End::Moved | End::Changed) => {
                             let last = timeout(LAST_ANSWER_WITHIN, &mut stored).await;
-                            break last.map_err(|_| Over)?.map_err(|_| Over);
+                            break last.map_err(|_| Over::Ended)?.map_err(|_| Over::Ended);
                         }
-                        News::End(_) => break Err(Over),
+                        News::End(_) => break Err(Over::Ended),
                         News::KeepDays(days) => keep_days = Some(days),
                         News::Config(_) => {}
                     },

@@ -1,33 +1,46 @@
-//! Teltonika, codecs 8, 8 Extended and 16, over TCP and UDP. The framing is `nom-teltonika`'s; what the IO elements
-//! mean is said here. An answer counts the records, and makes the device forget them.
+//! Teltonika, codecs 8, 8 Extended and 16, over TCP and UDP. The framing is `nom-teltonika`'s, the records are cut by
+//! `teltonika_records.rs`, and what they mean is said here. An answer counts the records, and makes the device forget
+//! them.
 //!
 //! Units: km/h, metres, 10⁻⁷ degrees, milliseconds since 1970. Zero satellites say that the coordinates are the last
 //! known place or zeros, so such a record is no position.
 
+use std::net::IpAddr;
+
 use nom_teltonika::decoder::{
-    DecodeFrameError, DecodeImeiError, FrameError, take_datagram, take_frame, take_imei,
+    DatagramError, DecodeDatagramError, DecodeFrameError, DecodeImeiError, FrameError, take_datagram,
+    take_frame, take_imei,
 };
 use nom_teltonika::encoder::{encode_avl_ack, encode_avl_nack, encode_imei_approval, encode_udp_ack};
-use nom_teltonika::protocol::{AvlPacketView, AvlRecordView, DatagramIds, FrameView, IoValueView};
+use nom_teltonika::protocol::{DatagramIds, FrameView, IoValueView};
 use waypost_actors::model::{AttributeValue, FuelReading, NewAttributes, Timestamp};
 use waypost_actors::tracking::Reported;
 
 use super::message::{Dialect, MAX_NAME, Message, Step, item, name};
+use super::teltonika_records::{Record, records};
 use crate::ingest::decode::{BadItem, Item};
 
 /// Bytes of the longest frame; the crate refuses a header that announces more.
 const LONGEST: usize = 65_535;
 /// Devices send it now and then to keep the connection open.
 const KEEP_ALIVE: u8 = 0xff;
-/// Where a frame says how many records it has: behind its preamble, its length and its codec.
-const RECORDS_AT: usize = 9;
+/// Bytes of a frame before its codec: its preamble and its length.
+const FRAME_HEAD: usize = 8;
+/// Bytes of a frame behind its records.
+const CHECK_SUM: usize = 4;
+/// Bytes of a datagram before its IMEI.
+const DATAGRAM_HEAD: usize = 6;
 /// Bytes of the length before the IMEI.
 const PREFIX: usize = 2;
+/// Codecs of commands and of what is said to them: 12, 13, 14, 15 and 17.
+const COMMANDS: [u8; 5] = [0x0c, 0x0d, 0x0e, 0x0f, 0x11];
 
 /// A device's connection: first its IMEI, then frames of records.
 #[derive(Debug, Default)]
 pub(super) struct Teltonika {
     is_greeted: bool,
+    /// Whether it was said that the device's codec is not read.
+    is_codec_told: bool,
 }
 
 impl Dialect for Teltonika {
@@ -46,25 +59,29 @@ impl Dialect for Teltonika {
         let taken = take_frame(&mut rest);
         let length = bytes.len() - rest.len();
         match taken {
-            Ok(FrameView::Avl(packet)) => Step::Message(length, records(packet)),
-            // The answer to a command, which is none of ours.
-            Ok(_) => Step::Skip(length),
-            Err(DecodeFrameError::Incomplete { .. }) => Step::More,
-            // A command's answer again, or a codec of devices that are long out of use.
-            Err(DecodeFrameError::InvalidFrame {
-                len,
-                reason: FrameError::UnsupportedCodec(_) | FrameError::Gprs(_),
-            }) => Step::Skip(len),
-            // Nothing was damaged on the way: sent again, it would be the same, and what the device has recorded since would wait
-            // behind it.
-            Err(DecodeFrameError::InvalidFrame { len, reason: FrameError::Avl(error) }) => {
-                let unread = BadItem::new(format!("the records cannot be read: {error}"));
-                let answer = encode_avl_ack(u32::from(bytes[RECORDS_AT])).to_vec();
-                Step::Message(len, Message { items: vec![Err(unread)], answer, ..Message::default() })
+            // Whatever is wrong with records was not damaged on the way: sent again, it would be the same, and what the device has
+            // recorded since would wait behind it.
+            Ok(FrameView::Avl(_))
+            | Err(DecodeFrameError::InvalidFrame { reason: FrameError::Avl(_), .. }) => {
+                let (announced, items) = items(&bytes[FRAME_HEAD..length - CHECK_SUM]);
+                let answer = encode_avl_ack(u32::from(announced)).to_vec();
+                Step::Message(length, Message { items, answer, ..Message::default() })
             }
-            Err(DecodeFrameError::InvalidFrame { len, .. }) => {
+            Err(DecodeFrameError::Incomplete { .. }) => Step::More,
+            Err(DecodeFrameError::InvalidFrame { reason: FrameError::UnsupportedCodec(codec), .. })
+                if !COMMANDS.contains(&codec) =>
+            {
+                Step::Message(length, self.unread(codec))
+            }
+            // The answer to a command, which is none of ours.
+            Ok(_)
+            | Err(DecodeFrameError::InvalidFrame {
+                reason: FrameError::UnsupportedCodec(_) | FrameError::Gprs(_),
+                ..
+            }) => Step::Skip(length),
+            Err(DecodeFrameError::InvalidFrame { .. }) => {
                 let answer = encode_avl_nack().to_vec();
-                Step::Message(len, Message { answer, is_damaged: true, ..Message::default() })
+                Step::Message(length, Message { answer, is_damaged: true, ..Message::default() })
             }
             Err(DecodeFrameError::InvalidHeader(_)) => Step::Broken,
         }
@@ -96,19 +113,28 @@ impl Teltonika {
             Err(DecodeImeiError::NotAscii(_)) => Step::Broken,
         }
     }
+
+    /// Records in a codec that is not read: without an answer the device keeps them, and people are told once per connection.
+    fn unread(&mut self, codec: u8) -> Message {
+        let is_told = std::mem::replace(&mut self.is_codec_told, true);
+        let told = || {
+            Err(BadItem::new(format!("codec {codec} is not read: set the device to codec 8 or 8 Extended")))
+        };
+        Message { items: (!is_told).then(told).into_iter().collect(), ..Message::default() }
+    }
 }
 
-fn records(packet: AvlPacketView<'_>) -> Message {
-    let count = packet.records().len() as u32;
-    Message { items: items(packet), answer: encode_avl_ack(count).to_vec(), ..Message::default() }
+/// How many records a message says it has, and its positions. `data`: from the codec to the number of records at the end.
+fn items(data: &[u8]) -> (u8, Vec<Result<Item<'static>, BadItem>>) {
+    let (announced, records) = records(data);
+    let is_sign_of_life =
+        |record: &Result<Record<'_>, BadItem>| matches!(record, Ok(record) if record.gps.satellites == 0);
+    let others = records.into_iter().filter(|record| !is_sign_of_life(record));
+    (announced, others.map(|record| record.and_then(position)).collect())
 }
 
-fn items(packet: AvlPacketView<'_>) -> Vec<Result<Item<'static>, BadItem>> {
-    packet.records().filter(|record| record.gps().satellites > 0).map(position).collect()
-}
-
-fn position(record: AvlRecordView<'_>) -> Result<Item<'static>, BadItem> {
-    let (gps, millis) = (record.gps(), u64::from(record.timestamp()));
+fn position(record: Record<'_>) -> Result<Item<'static>, BadItem> {
+    let (gps, millis) = (record.gps, record.millis);
     let recorded_at = i64::try_from(millis).ok().and_then(|millis| Timestamp::from_millis(millis).ok());
     let mut reported = Reported {
         latitude: f64::from(gps.latitude_raw) / 1e7,
@@ -121,22 +147,20 @@ fn position(record: AvlRecordView<'_>) -> Result<Item<'static>, BadItem> {
     };
     let mut carried = NewAttributes::default();
     carried.note("satellites", Some(f64::from(gps.satellites)));
-    let (mut inputs, mut temperatures) = (Vec::new(), Vec::new());
-    for element in record.io_elements() {
-        let (id, value) = (u16::from(element.id()), element.value());
+    let (mut inputs, mut temperatures) = ([None; 3], [None; 4]);
+    for (id, value) in record.elements {
         read_io(&mut reported, id, value);
         carry_io(&mut carried, id, value);
         match (id, value) {
-            // The first, second and third one, in their order.
-            (1..=3, IoValueView::U8(on)) if usize::from(id) == inputs.len() + 1 => inputs.push(on > 0),
-            (72..=75, IoValueView::U32(tenths)) if usize::from(id) == temperatures.len() + 72 => {
-                temperatures.extend(dallas_celsius(tenths));
+            (1..=3, IoValueView::U8(on)) => inputs[usize::from(id) - 1] = Some(on > 0),
+            (72..=75, IoValueView::U32(tenths)) => {
+                temperatures[usize::from(id) - 72] = dallas_celsius(tenths);
             }
             _ => {}
         }
     }
-    carried.note("inputs", Some(AttributeValue::Flags(inputs)));
-    carried.note("temperatureCelsius", Some(AttributeValue::Numbers(temperatures)));
+    carry_numbered(&mut carried, "inputs", &inputs, AttributeValue::Flags);
+    carry_numbered(&mut carried, "temperatureCelsius", &temperatures, AttributeValue::Numbers);
     item(
         recorded_at.ok_or_else(|| format!("recordedAt {millis} is out of range: milliseconds since 1970")),
         reported,
@@ -183,6 +207,21 @@ fn carry_io(carried: &mut NewAttributes, id: u16, value: IoValueView<'_>) {
     }
 }
 
+/// Keeps what numbered sensors say: from the first one on as a list, and what comes after a gap each under the name with
+/// its number, since its place in a list would be that of another.
+fn carry_numbered<T: Copy + Into<AttributeValue>>(
+    carried: &mut NewAttributes,
+    name: &str,
+    values: &[Option<T>],
+    list: fn(Vec<T>) -> AttributeValue,
+) {
+    let in_a_row: Vec<T> = values.iter().map_while(|value| *value).collect();
+    for (number, value) in (1_usize..).zip(values).skip(in_a_row.len()) {
+        carried.note(&format!("{name}{number}"), *value);
+    }
+    carried.note(name, Some(list(in_a_row)));
+}
+
 /// Tenths of a degree in two's complement; the sensor is not ready or broken where it says 85 °C or from 200 °C on.
 fn dallas_celsius(tenths: u32) -> Option<f64> {
     let celsius = f64::from(tenths.cast_signed()) / 10.0;
@@ -198,6 +237,8 @@ pub struct Datagram {
     pub(super) items: Vec<Result<Item<'static>, BadItem>>,
     /// Its bytes.
     pub raw: Vec<u8>,
+    /// The address it came from; `None` if another node of a cluster passed it on.
+    pub(super) sender: Option<IpAddr>,
     ids: DatagramIds,
     records: u8,
 }
@@ -213,13 +254,85 @@ impl Datagram {
 /// Reads one datagram; `None` for anything else, which is not answered.
 #[must_use]
 pub fn datagram(bytes: &[u8]) -> Option<Datagram> {
-    let mut rest = bytes;
-    let view = take_datagram(&mut rest).ok()?;
-    Some(Datagram {
-        device: name(&view.imei())?,
-        items: items(view.packet()),
-        raw: bytes.to_vec(),
-        ids: view.ids(),
-        records: u8::try_from(view.packet().records().len()).ok()?,
-    })
+    let ids = match take_datagram(&mut &bytes[..]) {
+        Ok(view) => view.ids(),
+        // As over TCP: what is wrong with records would be wrong again.
+        Err(DecodeDatagramError::InvalidDatagram { ids, reason: DatagramError::Avl(_) }) => ids,
+        Err(_) => return None,
+    };
+    let mut named = bytes.get(DATAGRAM_HEAD..)?;
+    let device = name(&take_imei(&mut named).ok()?)?;
+    let (records, items) = items(named);
+    Some(Datagram { device, items, raw: bytes.to_vec(), sender: None, ids, records })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A datagram of one record in codec 8 with a priority and IO elements of one and of four bytes.
+    fn sent(priority: u8, bytes: &[(u8, u8)], fours: &[(u8, i32)]) -> Vec<u8> {
+        let mut data = vec![0xca, 0xfe, 1, 5, 0, 15];
+        data.extend_from_slice(b"352093086403655");
+        data.extend([8, 1, 0, 0, 1, 0x8f, 0xdc, 0x4b, 0x27, 0xcb, priority]);
+        data.extend([0, 0, 0, 1, 0, 0, 0, 2, 0, 3, 0, 4, 7, 0, 50]);
+        data.extend([0, (bytes.len() + fours.len()) as u8, bytes.len() as u8]);
+        data.extend(bytes.iter().flat_map(|(id, value)| [*id, *value]));
+        data.extend([0, fours.len() as u8]);
+        for (id, value) in fours {
+            data.push(*id);
+            data.extend(value.to_be_bytes());
+        }
+        data.extend([0, 1]);
+        [&(data.len() as u16).to_be_bytes()[..], &data].concat()
+    }
+
+    fn attributes(bytes: &[(u8, u8)], fours: &[(u8, i32)]) -> String {
+        let read = datagram(&sent(1, bytes, fours)).unwrap();
+        read.items[0].as_ref().unwrap().attributes.as_ref().unwrap().as_json().to_owned()
+    }
+
+    #[test]
+    fn a_datagram_of_an_odd_record_is_answered_and_refused_for_good() {
+        let read = datagram(&sent(9, &[], &[])).unwrap();
+        assert_eq!((read.device.as_str(), read.items.len()), ("352093086403655", 1));
+        assert_eq!(read.items[0].as_ref().unwrap_err().detail, "the record's priority 9 is unknown");
+        assert_eq!(read.answer(), [0, 5, 0xca, 0xfe, 1, 5, 1]);
+    }
+
+    #[test]
+    fn sensors_are_known_by_their_numbers_in_any_order() {
+        let four = [(75, -5), (73, 215), (74, 30), (72, 40)];
+        assert_eq!(
+            attributes(&[(3, 1), (1, 0), (2, 1)], &four),
+            r#"{"inputs":[false,true,true],"satellites":7,"temperatureCelsius":[4,21.5,3,-0.5]}"#
+        );
+        // The second one is broken, and the first input is missing.
+        let broken = [(72, 40), (73, 850), (74, 30), (75, -5)];
+        assert_eq!(
+            attributes(&[(2, 1), (3, 0)], &broken),
+            r#"{"inputs2":true,"inputs3":false,"satellites":7,"temperatureCelsius":[4],"temperatureCelsius3":3,"temperatureCelsius4":-0.5}"#
+        );
+        assert_eq!(attributes(&[], &[(73, 215)]), r#"{"satellites":7,"temperatureCelsius2":21.5}"#);
+    }
+
+    #[test]
+    fn a_codec_that_is_not_read_is_told_once_and_never_answered() {
+        let mut connection = Teltonika { is_greeted: true, ..Teltonika::default() };
+        // Codec 7; whether it arrived whole is not looked at.
+        let frame = [0, 0, 0, 0, 0, 0, 0, 2, 7, 1, 0, 0, 0, 0];
+        let mut told = |frame: &[u8]| -> Vec<String> {
+            match connection.step(frame, Timestamp::from_micros(0)) {
+                Step::Message(length, message) if length == frame.len() && message.answer.is_empty() => {
+                    message.items.into_iter().map(|item| item.unwrap_err().detail).collect()
+                }
+                step => vec![format!("{step:?}")],
+            }
+        };
+        assert_eq!(told(&frame), ["codec 7 is not read: set the device to codec 8 or 8 Extended"]);
+        assert_eq!(told(&frame), [""; 0]);
+        // The answer to a command in codec 13.
+        let command = [0, 0, 0, 0, 0, 0, 0, 2, 13, 1, 0, 0, 0, 0];
+        assert_eq!(told(&command), ["Skip(14)"]);
+    }
 }

@@ -9,7 +9,7 @@ use rand::rngs::StdRng;
 use waypost_actors::model::Timestamp;
 use waypost_test_support::each_input;
 
-use super::inbox::{Broken, Inbox};
+use super::inbox::Inbox;
 use super::message::Message;
 use super::protocols::dialect;
 use super::teltonika::datagram;
@@ -138,7 +138,7 @@ fn drain(inbox: &mut Inbox, bytes: &[u8]) -> (Vec<Message>, bool) {
         match inbox.take(now()) {
             Ok(Some(message)) => messages.push(message),
             Ok(None) => return (messages, true),
-            Err(Broken) => return (messages, false),
+            Err(_) => return (messages, false),
         }
     }
 }
@@ -157,15 +157,18 @@ fn recorded_messages_say_what_they_say() {
 
 #[test]
 fn records_that_arrived_whole_and_cannot_be_read_are_refused_for_good() {
-    let mut one = fixtures(DeviceProtocol::Teltonika).remove(0);
-    let answer = one.expected.last().unwrap();
-    one.bytes[18] = 9; // a priority that there is not
-    let end = one.bytes.len() - 4;
-    let sum = crc_16(&one.bytes[8..end]);
-    one.bytes[end + 2..].copy_from_slice(&sum.to_be_bytes());
-    let (messages, is_whole) = drain(&mut inbox(DeviceProtocol::Teltonika), &one.bytes);
-    assert_eq!((messages.len(), is_whole), (1, true));
-    assert_eq!(lines(DeviceProtocol::Teltonika, &messages[0]), ["bad", answer]);
+    // Of a message without a position, and of one with two.
+    for (index, positions) in [(0, 0), (5, 1)] {
+        let mut one = fixtures(DeviceProtocol::Teltonika).remove(index);
+        one.bytes[18] = 9; // a priority that there is not
+        let end = one.bytes.len() - 4;
+        let sum = crc_16(&one.bytes[8..end]);
+        one.bytes[end + 2..].copy_from_slice(&sum.to_be_bytes());
+        one.expected.splice(..positions, ["bad".to_owned()]);
+        let (messages, is_whole) = drain(&mut inbox(DeviceProtocol::Teltonika), &one.bytes);
+        assert_eq!((messages.len(), is_whole), (1, true));
+        assert_eq!(lines(DeviceProtocol::Teltonika, &messages[0]), one.expected);
+    }
 }
 
 /// CRC-16/ARC by the book.
