@@ -138,19 +138,34 @@ pub async fn following(
 /// How many entries before an instant are looked through for a good one: first few, since it is mostly among them.
 const LOOKED_THROUGH: [i64; 2] = [100, 20_000];
 
-/// The newest entry of quality `ok` of a vehicle before an instant, if there is one among the newest 20,000: a sensor that has
+/// What an entry tells: a device may report level and counter in messages of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tells {
+    /// How much is in the tank.
+    Level,
+    /// How much was ever burnt.
+    Counter,
+}
+
+/// The newest entry of a vehicle before an instant that tells it, if there is one among the newest 20,000: a sensor that has
 /// failed for longer has no level to begin with.
 pub async fn newest_before(
     db: &Db,
     scope: &OrgScope,
     vehicle: VehicleId,
     before: Timestamp,
+    tells: Tells,
 ) -> Result<Option<FuelEntry>> {
+    let told = match tells {
+        Tells::Level => " and level_liters is not null and recorded_at < ",
+        // 0 is what a counter says that is not read, because the vehicle's bus is asleep.
+        Tells::Counter => " and counter_liters > 0 and recorded_at < ",
+    };
     for some in LOOKED_THROUGH {
         let stmt = select(db, scope)
             .push(" and vehicle_id = ")
             .push_bind(vehicle.0)
-            .push(" and quality = 'ok' and recorded_at < ")
+            .push(told)
             .push_bind(Time(before))
             .push(" and recorded_at >= (select min(recorded_at) from (select recorded_at from fuel_log where vehicle_id = ")
             .push_bind(vehicle.0)

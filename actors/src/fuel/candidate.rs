@@ -76,9 +76,12 @@ impl Candidate {
     }
 }
 
-/// The change behind a run of edges.
+/// The change behind a run of edges; none that begins within the first three cells, which are no level yet.
 pub(super) fn candidate(windows: &Windows<'_>, run: &Run, wander: Wander, tank: &Tank) -> Option<Candidate> {
     let (start, end) = locate(windows, run)?;
+    if windows.before(start + 1).len() < MIN_CELLS {
+        return None;
+    }
     let slope = Slope::new(windows, (start, end), wander, tank)?;
     let change = slope.new.level - slope.old.level;
     let verdict = if change > 0.0 { slope.refuel(tank) } else { slope.drain(tank) };

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::event::{FuelEvent, FuelEventKind};
+use super::sensor::MAX_WINDOW_SECONDS;
 use super::tank::Tank;
 use super::track::Track;
 use crate::model::Timestamp;
@@ -11,8 +12,6 @@ use crate::model::Timestamp;
 const MIN_DISTANCE_KM: f64 = 1.0;
 /// If a smaller share of the period is covered, too little is known.
 const MIN_COVERAGE: f64 = 0.5;
-/// Metres a parked receiver strays: a silence with no more movement than this hides no drive.
-const SAME_PLACE_METERS: f64 = 100.0;
 /// A tank that gained less than this without a refuel is a sensor's error: a litre, or a share of the tank.
 const ERROR_LITERS: f64 = 1.0;
 const ERROR_SHARE: f64 = 0.01;
@@ -66,6 +65,23 @@ pub struct Consumption {
     pub inconsistent: bool,
 }
 
+/// What came in, and what went out and was not burnt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Totals {
+    refueled_liters: f64,
+    drained_liters: f64,
+}
+
+impl Totals {
+    fn add(&mut self, event: &FuelEvent) {
+        match event.kind {
+            FuelEventKind::Refuel => self.refueled_liters += event.volume_liters,
+            FuelEventKind::Drain => self.drained_liters += event.volume_liters,
+        }
+    }
+}
+
 /// Sums up a period from its readings, one at a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -80,6 +96,9 @@ pub struct Meter {
     /// The version of the newest level, and by how much the level has changed through changes of version.
     version: Option<i64>,
     recalibrated_liters: f64,
+    /// Of the events that are told no more ([`Self::settle`]).
+    #[serde(default)]
+    settled: Totals,
 }
 
 impl Meter {
@@ -96,6 +115,7 @@ impl Meter {
             burnt_liters: 0.0,
             version: None,
             recalibrated_liters: 0.0,
+            settled: Totals::default(),
         }
     }
 
@@ -111,8 +131,9 @@ impl Meter {
         Self { to: Some(to), ..self.clone() }
     }
 
-    /// Takes the next reading, in order of time. Begin with the newest one before the period, if there is one: what
-    /// was burnt since then counts for this period, so that no litre falls between two periods.
+    /// Takes the next reading, in order of time. Begin with the newest level and the newest counter before the period,
+    /// if there are any, and with what lies between them: what was burnt since then counts for this period, so that no
+    /// litre falls between two periods.
     pub fn observe(&mut self, measured: &Measured) {
         if self.to.is_some_and(|to| measured.at >= to) {
             return;
@@ -124,8 +145,8 @@ impl Meter {
         self.counter.proceed(measured.distance_meters);
         if let Some(liters) = measured.level_liters {
             self.note_version(measured, liters);
-            let hides_a_drive = !self.level.meters.is_some_and(|meters| meters < SAME_PLACE_METERS);
-            self.level.take(measured.at, liters, self.from, !hides_a_drive);
+            let stayed = self.level.stayed();
+            self.level.take(measured.at, liters, self.from, stayed);
         }
         if let Some(liters) = measured.counter_liters {
             let rise = self.counter.rise_to(measured.at, liters);
@@ -136,32 +157,46 @@ impl Meter {
         }
     }
 
+    /// Adds events of the period to its totals that no level leans on any more, because the newest one was read later
+    /// than any window after them. The others stay in the list.
+    pub(super) fn settle(&mut self, events: &mut Vec<FuelEvent>) {
+        let Some(((opened, _), (newest, _))) = self.level.opening.zip(self.level.newest) else { return };
+        let settled = &mut self.settled;
+        events.retain(|event| {
+            let is_past = newest.seconds_since(event.ended_at) >= MAX_WINDOW_SECONDS;
+            let is_settled = is_past && event.started_at >= opened;
+            if is_settled {
+                settled.add(event);
+            }
+            !is_settled
+        });
+    }
+
     /// The totals, given the refuels and drains that touch the period, in order.
     #[must_use]
     pub fn finish(&self, events: &[FuelEvent], tank: &Tank) -> Consumption {
         let (opened, closed) = (self.level.opening, self.level.newest);
-        let mine = events.iter().filter(|event| self.is_mine(event));
-        let (mut refueled_liters, mut drained_liters) = (0.0, 0.0);
-        for event in mine {
-            match event.kind {
-                FuelEventKind::Refuel => refueled_liters += event.volume_liters,
-                FuelEventKind::Drain => drained_liters += event.volume_liters,
-            }
-        }
-        let counter_tells = self.counter.covered_seconds >= self.level.covered_seconds * MIN_COVERAGE;
-        let by_counter = (self.counter.covered_seconds > 0.0 && counter_tells).then_some(self.burnt_liters);
+        let mut totals = self.settled;
+        events.iter().filter(|event| self.is_mine(event)).for_each(|event| totals.add(event));
+        let Totals { refueled_liters, drained_liters } = totals;
         let by_level =
             opened.zip(closed).filter(|(opened, closed)| opened.0 < closed.0).map(|(opened, closed)| {
-                let start = plateau(opened, events, tank);
-                let end = plateau(closed, events, tank);
+                let is_over = |event: &FuelEvent| opened.0 >= event.ended_at && !self.is_mine(event);
+                let start = plateau(opened, events, tank, is_over);
+                let end = plateau(closed, events, tank, |event| closed.0 >= event.ended_at);
                 start - end + self.recalibrated_liters + refueled_liters - drained_liters
             });
+        let error = ERROR_LITERS.max(ERROR_SHARE * tank.capacity_liters);
+        let covered = self.counter.covered_seconds;
+        // One that stands still while the tank loses fuel is broken, or nobody reads it.
+        let stands_still = self.burnt_liters <= 0.0 && by_level.is_some_and(|liters| liters > error);
+        let counter_tells = covered > 0.0 && covered >= self.level.covered_seconds * MIN_COVERAGE;
+        let by_counter = (counter_tells && !stands_still).then_some(self.burnt_liters);
         let (source, balance, track) = match (by_counter, by_level) {
             (Some(liters), _) => (Some(Source::Counter), Some(liters), &self.counter),
             (None, Some(liters)) => (Some(Source::Level), Some(liters), &self.level),
             (None, None) => (None, None, &self.level),
         };
-        let error = ERROR_LITERS.max(ERROR_SHARE * tank.capacity_liters);
         let inconsistent = balance.is_some_and(|liters| liters < -error);
         let liters = balance.filter(|_| !inconsistent).map(|liters| liters.max(0.0));
         let period = self.to.map_or(0.0, |to| to.seconds_since(self.from));
@@ -196,18 +231,27 @@ impl Meter {
         self.level.newest.is_some() || self.counter.newest.is_some()
     }
 
-    /// An event belongs to the period it ends in; if the first reading of the next period is its end, to that one.
+    /// An event belongs to the period it ends in; if the first reading of the next period is its end, to that one. That
+    /// holds for the first level of a period, too, if no level is known from before the period.
     fn is_mine(&self, event: &FuelEvent) -> bool {
-        let opened = self.level.opening.map_or(self.from, |(at, _)| at);
-        let closed = self.level.newest.map_or(self.from, |(at, _)| at);
-        event.ended_at > opened && event.ended_at <= closed
+        let Some(((opened, _), (closed, _))) = self.level.opening.zip(self.level.newest) else {
+            return false;
+        };
+        let ended_after_opening = event.ended_at > opened || event.ended_at == opened && opened >= self.from;
+        ended_after_opening && event.ended_at <= closed
     }
 }
 
-/// The level a reading's tank really had: a smoothed level lags behind a refuel and a drain.
-fn plateau((at, smoothed): (Timestamp, f64), events: &[FuelEvent], tank: &Tank) -> f64 {
+/// The level a reading's tank really had: a smoothed level lags behind a refuel and a drain. `is_over`: whether an event
+/// counts as over by then.
+fn plateau(
+    (at, smoothed): (Timestamp, f64),
+    events: &[FuelEvent],
+    tank: &Tank,
+    is_over: impl Fn(&FuelEvent) -> bool,
+) -> f64 {
     let lags =
         |event: &&FuelEvent| at > event.started_at && at.seconds_since(event.ended_at) < tank.window_seconds;
     let Some(event) = events.iter().rev().find(lags) else { return smoothed };
-    if at >= event.ended_at { event.level_after_liters } else { event.level_before_liters }
+    if is_over(event) { event.level_after_liters } else { event.level_before_liters }
 }

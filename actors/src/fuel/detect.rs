@@ -74,32 +74,50 @@ fn judge(state: &mut FuelState, tank: &Tank, certain: &mut Vec<Candidate>) {
         }
         state.next += 1;
         if let Some(found) = found {
-            hold_or_merge(&mut state.held, found, certain);
+            hold_or_merge(state, found, tank, certain);
         }
     }
 }
 
-/// Handles a change after the one that is held: it may be the rest of it, its return, or another change.
-fn hold_or_merge(held: &mut Option<Candidate>, found: Candidate, certain: &mut Vec<Candidate>) {
-    let Some(before) = held.take() else {
-        *held = Some(found);
+/// Handles a change after the one that is held: it may be the rest of it, its return, or another change. One that is
+/// no event makes nothing certain: whether the held one stays is judged when its time has come.
+fn hold_or_merge(state: &mut FuelState, found: Candidate, tank: &Tank, certain: &mut Vec<Candidate>) {
+    if state.aside.take().is_some_and(|aside| has_returned(&aside, &found)) {
+        return;
+    }
+    let Some(before) = state.held.take() else {
+        state.held = Some(found);
         return;
     };
-    if before.change() * found.change() > 0.0 {
-        let close = found.started_at.seconds_since(before.ended_at) <= JOIN_SECONDS;
-        if close && before.counts && found.counts {
-            *held = Some(joined(&before, &found));
-            return;
-        }
-    } else {
-        let soon = found.ended_at.seconds_since(before.ended_at) <= RETURN_SECONDS;
-        let left_over = (found.after_liters - before.before_liters).abs();
-        if soon && left_over <= RETURN_SHARE * before.change().abs() {
-            return;
-        }
+    if has_returned(&before, &found) {
+        return;
     }
-    certain.push(before);
-    *held = Some(found);
+    let close = found.started_at.seconds_since(before.ended_at) <= JOIN_SECONDS;
+    if is_same_way(&before, &found) && close && before.counts && found.counts {
+        state.held = Some(joined(&before, &found));
+        return;
+    }
+    if before.counts && !found.counts && is_soon(&before, &found) {
+        (state.held, state.aside) = (Some(before), Some(found));
+        return;
+    }
+    certain.extend((found.counts || has_stayed(&before, &state.cells, tank)).then_some(before));
+    state.held = Some(found);
+}
+
+fn is_same_way(before: &Candidate, found: &Candidate) -> bool {
+    before.change() * found.change() > 0.0
+}
+
+/// Whether a change is over so soon after another that it may undo that one.
+fn is_soon(before: &Candidate, found: &Candidate) -> bool {
+    found.ended_at.seconds_since(before.ended_at) <= RETURN_SECONDS
+}
+
+/// Whether a change brings the level back to where it was before another one.
+fn has_returned(before: &Candidate, found: &Candidate) -> bool {
+    let left_over = (found.after_liters - before.before_liters).abs();
+    !is_same_way(before, found) && is_soon(before, found) && left_over <= RETURN_SHARE * before.change().abs()
 }
 
 fn joined(first: &Candidate, second: &Candidate) -> Candidate {
@@ -119,7 +137,7 @@ fn release(state: &mut FuelState, tank: &Tank, certain: &mut Vec<Candidate>) {
     let judged_until = state.run.map_or(state.next, |run| run.first).saturating_sub(1);
     let newest = state.cells.get(judged_until);
     if newest.is_some_and(|cell| cell.from.seconds_since(held.ended_at) > RETURN_SECONDS) {
-        state.held = None;
+        state.held = state.aside.take();
         certain.extend(has_stayed(&held, &state.cells, tank).then_some(held));
     }
 }

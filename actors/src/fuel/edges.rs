@@ -47,7 +47,7 @@ pub(super) struct Windows<'a> {
 }
 
 impl Windows<'_> {
-    /// The cells before an edge: a window's worth, or three.
+    /// The cells before an edge: a window's worth, or three; fewer only at the very beginning.
     pub(super) fn before(&self, edge: usize) -> Range<usize> {
         let (mut first, mut seconds) = (edge, 0.0);
         while first > 0 && seconds < self.seconds && !(edge - first >= MIN_CELLS && self.silence_at(first)) {
@@ -78,6 +78,9 @@ impl Windows<'_> {
             return None;
         }
         let before = self.before(edge);
+        if before.len() < MIN_CELLS {
+            return Some(0.0);
+        }
         let Some((old, new)) = self.middle(before.clone()).zip(self.middle(after.clone())) else {
             return Some(0.0);
         };

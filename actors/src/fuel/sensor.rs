@@ -13,7 +13,7 @@ const MAX_ERROR_CODES: usize = 32;
 /// Seconds: shorter, and a median has nothing to choose from at usual rates of reporting.
 const MIN_WINDOW_SECONDS: f64 = 60.0;
 /// Seconds: longer, and the live level lags behind the tank by a quarter of an hour.
-const MAX_WINDOW_SECONDS: f64 = 1800.0;
+pub(super) const MAX_WINDOW_SECONDS: f64 = 1800.0;
 
 /// One problem of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]

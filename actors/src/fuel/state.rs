@@ -41,6 +41,9 @@ pub struct FuelState {
     pub(super) wander: Wander,
     /// A change that may still return, or continue.
     pub(super) held: Option<Candidate>,
+    /// A later change that is no event, while what it leaves of the held one is not judged yet. It may itself return.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) aside: Option<Candidate>,
 }
 
 impl FuelState {

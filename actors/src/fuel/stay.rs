@@ -16,6 +16,7 @@ const MIN_COVERAGE: f64 = 0.5;
 pub struct StayFuel {
     meter: Meter,
     tank: Tank,
+    /// The certain ones that are not settled in the meter yet.
     events: Vec<FuelEvent>,
     /// An event that was found but is not certain yet.
     provisional: Option<FuelEvent>,
@@ -36,6 +37,7 @@ impl StayFuel {
     pub fn observe(&mut self, measured: &Measured, tank: Tank, provisional: Option<FuelEvent>) {
         self.tank = tank;
         self.meter.observe(measured);
+        self.meter.settle(&mut self.events);
         self.provisional = provisional;
     }
 

@@ -272,6 +272,46 @@ fn what_returns_within_a_quarter_of_an_hour_to_within_three_tenths_is_nothing() 
     assert_eq!(back(30, 112.1), both);
 }
 
+/// Refuelled with 40 l, of which so many are left when it drives on ten minutes later.
+#[test]
+fn a_change_that_is_no_event_does_not_make_the_one_before_it_certain() {
+    let left = |liters: f64| {
+        let mut readings = plateaus(&[(140.0, 30)]);
+        told(&mut readings, 60, DRIVING, |_| 100.0 + liters);
+        kinds(&detect(&readings, &TANK))
+    };
+    assert_eq!(left(19.0), []);
+    assert_eq!(left(21.0), [FuelEventKind::Refuel]);
+}
+
+/// The same, in a fall of two steps that begins within the quarter of an hour and ends behind it.
+#[test]
+fn a_change_that_ends_later_does_not_spare_the_one_before_it_either() {
+    let left = |liters: f64| {
+        let mut readings = plateaus(&[(140.0, 32), (100.0 + liters, 14), (100.0, 180)]);
+        for reading in &mut readings[60 + 32..] {
+            (reading.speed_kmh, reading.distance_meters) = (Some(DRIVING), Some(DRIVING / 3.6 * 20.0));
+        }
+        kinds(&detect(&readings, &TANK))
+    };
+    assert_eq!(left(18.0), []);
+    assert_eq!(left(21.0), [FuelEventKind::Refuel]);
+}
+
+/// Refuelled; for six minutes of driving uphill the tank reads lower; then it stands again.
+#[test]
+fn a_dip_between_a_refuel_and_the_next_stop_is_no_second_refuel() {
+    let mut readings = Vec::new();
+    told(&mut readings, 60, DRIVING, |_| 100.0);
+    told(&mut readings, 20, STANDING, |_| 100.0);
+    told(&mut readings, 10, STANDING, |_| 140.0);
+    told(&mut readings, 6, DRIVING, |_| 122.0);
+    told(&mut readings, 60, STANDING, |_| 140.0);
+    let found = detect(&readings, &TANK);
+    assert_eq!(kinds(&found), [FuelEventKind::Refuel]);
+    assert_eq!((found[0].level_before_liters, found[0].level_after_liters), (100.0, 140.0));
+}
+
 #[test]
 fn a_change_of_which_less_than_half_is_left_after_a_quarter_of_an_hour_is_nothing() {
     let leaking = |liters_per_second: f64| {

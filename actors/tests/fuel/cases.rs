@@ -54,6 +54,25 @@ fn one_wild_reading_is_nothing_at_any_rate() {
 }
 
 #[test]
+fn what_a_sensor_reads_while_it_warms_up_decides_nothing() {
+    for level in [400.0, 120.0] {
+        for wild in [1, 2] {
+            let mut readings = Vec::new();
+            told(&mut readings, 60, 0.0, |_| 180.0);
+            for reading in &mut readings[..wild] {
+                reading.level_liters = Some(level);
+            }
+            assert_eq!(detect(&readings, &TANK), [], "{wild} of {level}");
+        }
+    }
+    // Three are a level.
+    let mut readings = Vec::new();
+    told(&mut readings, 1, 0.0, |_| 120.0);
+    told(&mut readings, 60, 0.0, |_| 180.0);
+    assert_eq!(kinds(&detect(&readings, &TANK)), [FuelEventKind::Refuel]);
+}
+
+#[test]
 fn two_pours_within_ten_minutes_are_one_refuel() {
     let mut readings = Vec::new();
     told(&mut readings, 20, 0.0, |_| 100.0);

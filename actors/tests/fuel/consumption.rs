@@ -1,16 +1,18 @@
 //! What was burnt, computed from the level of the tank and from counters.
 
 use uuid::Uuid;
-use waypost_actors::fuel::{FuelEvent, FuelEventKind, FuelMotion, Measured, Meter, Source, Tank};
+use waypost_actors::fuel::{
+    Consumption, FuelEvent, FuelEventKind, FuelMotion, Measured, Meter, Source, Tank,
+};
 use waypost_actors::model::{EventId, Timestamp};
 
 const START: Timestamp = Timestamp::from_micros(1_700_000_000_000_000);
-const TANK: Tank = Tank { capacity_liters: 400.0, window_seconds: 300.0, version: 1 };
-const HOUR: f64 = 3600.0;
+pub(crate) const TANK: Tank = Tank { capacity_liters: 400.0, window_seconds: 300.0, version: 1 };
+pub(crate) const HOUR: f64 = 3600.0;
 /// When the sensor of a drive gets its second calibration: after everything the other tests look at.
 const NEW_CALIBRATION: f64 = 10.0 * HOUR;
 
-fn at(seconds: f64) -> Timestamp {
+pub(crate) fn at(seconds: f64) -> Timestamp {
     START.plus_seconds(seconds)
 }
 
@@ -35,7 +37,7 @@ fn drive(
     }
 }
 
-fn event(kind: FuelEventKind, seconds: (f64, f64), liters: (f64, f64)) -> FuelEvent {
+pub(crate) fn event(kind: FuelEventKind, seconds: (f64, f64), liters: (f64, f64)) -> FuelEvent {
     FuelEvent {
         id: EventId(Uuid::nil()),
         kind,
@@ -253,5 +255,121 @@ fn a_smoothed_level_is_the_events_plateau_for_a_window() {
             });
         }
         assert_eq!(meter.finish(&[refuel], &TANK).liters, Some(burnt), "{last}");
+    }
+}
+
+#[test]
+fn a_counter_that_stands_still_while_the_tank_loses_fuel_tells_nothing() {
+    for counter in [0.0, 15_000.0] {
+        let mut meter = Meter::new(at(0.0), at(2.0 * HOUR + 1.0));
+        drive(&mut meter, 0.0, 2.0 * HOUR, burning(300.0), |_| Some(counter));
+        let found = meter.finish(&[], &TANK);
+        assert_eq!(found.source, Some(Source::Level));
+        assert!((found.liters.unwrap() - 42.0).abs() < 0.01, "{found:?}");
+    }
+    // A hundredth of the tank is an error of its sensor.
+    for (lost, source, burnt) in [(4.0, Source::Counter, 0.0), (4.1, Source::Level, 4.1)] {
+        let mut meter = Meter::new(at(0.0), at(2.0 * HOUR));
+        let level = |seconds: f64| Some(200.0 - lost * seconds / HOUR);
+        drive(&mut meter, 0.0, HOUR, level, |_| Some(15_000.0));
+        let found = meter.finish(&[], &TANK);
+        assert_eq!(found.source, Some(source), "{lost}");
+        assert!((found.liters.unwrap() - burnt).abs() < 1e-6, "{found:?}");
+    }
+}
+
+/// What a counter alone tells: seconds, litres, and metres since the reading before.
+fn counted(readings: &[(f64, f64, Option<f64>)]) -> Consumption {
+    let end = readings.last().map_or(0.0, |(seconds, ..)| *seconds);
+    let mut meter = Meter::new(at(0.0), at(end + 1.0));
+    for (seconds, liters, distance_meters) in readings {
+        meter.observe(&Measured {
+            at: at(*seconds),
+            level_liters: None,
+            counter_liters: Some(*liters),
+            distance_meters: *distance_meters,
+            version: None,
+        });
+    }
+    meter.finish(&[], &TANK)
+}
+
+#[test]
+fn a_counter_that_is_back_where_it_fell_from_counts_from_there() {
+    let monday = 62.0 * HOUR;
+    for back in [10_000.0, 10_030.0] {
+        let found = counted(&[
+            (0.0, 10_000.0, None),
+            (60.0, 0.0, None),
+            (120.0, 0.0, None),
+            (monday, back, None),
+            (monday + 600.0, back + 3.0, None),
+        ]);
+        assert_eq!(found.liters, Some(back - 10_000.0 + 3.0));
+        assert!(found.coverage > 0.99, "{found:?}");
+    }
+    // One that was exchanged counts from where it began, and falls from there.
+    let found = counted(&[
+        (0.0, 15_000.0, None),
+        (60.0, 0.0, None),
+        (120.0, 0.5, None),
+        (180.0, 0.0, None),
+        (36.0 * HOUR, 0.5, None),
+    ]);
+    assert_eq!(found.liters, Some(0.5));
+}
+
+#[test]
+fn a_counter_rises_by_50_litres_an_hour_and_a_litre_while_nobody_sees_the_vehicle_stand() {
+    for (meters, rise, burnt) in
+        [(99.9, 501.0, Some(501.0)), (99.9, 501.5, None), (100.0, 501.5, Some(501.5))]
+    {
+        let found = counted(&[(0.0, 500.0, None), (10.0 * HOUR, 500.0 + rise, Some(meters))]);
+        assert_eq!(found.liters, burnt, "{rise} over {meters} m");
+    }
+    // Seen, it may be more.
+    let found = counted(&[(0.0, 500.0, None), (600.0, 534.0, Some(0.0))]);
+    assert_eq!(found.liters, Some(34.0));
+}
+
+/// Levels at even minutes and the counter at odd ones: each period begins with the newest of both.
+#[test]
+fn periods_that_meet_add_up_where_level_and_counter_come_apart() {
+    let refuel = event(FuelEventKind::Refuel, (58.0 * 60.0, HOUR), (280.0, 380.0));
+    let is_even = |seconds: f64| ((seconds / 60.0) as u32).is_multiple_of(2);
+    let level = |seconds: f64| is_even(seconds).then_some(if seconds < HOUR { 280.0 } else { 380.0 });
+    let counter = |seconds: f64| (!is_even(seconds)).then_some(15_000.0 + 21.0 * seconds / HOUR);
+    for border in 50..70 {
+        let border = f64::from(border) * 60.0 + 30.0;
+        let (mut burnt, mut refueled) = (0.0, 0.0);
+        for (from, to) in [(0.0, border), (border, 2.0 * HOUR + 1.0)] {
+            let mut meter = Meter::new(at(from), at(to));
+            let first = ((from / 60.0).floor() - 1.0).max(0.0) * 60.0;
+            drive(&mut meter, first, 2.0 * HOUR, level, counter);
+            let found = meter.finish(&[refuel], &TANK);
+            burnt += found.liters.unwrap();
+            refueled += found.refueled_liters;
+        }
+        assert!((burnt - 21.0 * 118.0 / 60.0).abs() < 0.01, "{border}: {burnt}");
+        assert_eq!(refueled, 100.0, "{border}");
+    }
+}
+
+#[test]
+fn a_refuel_that_ended_with_the_first_level_that_is_known_is_the_periods() {
+    let refuel = event(FuelEventKind::Refuel, (-90_000.0, 60.0), (100.0, 200.0));
+    for before in [None, Some((-90_000.0, 100.0))] {
+        let mut meter = Meter::new(at(0.0), at(HOUR));
+        for (seconds, level) in before.into_iter().chain([(60.0, 150.0), (660.0, 196.0)]) {
+            meter.observe(&Measured {
+                at: at(seconds),
+                level_liters: Some(level),
+                counter_liters: None,
+                distance_meters: Some(0.0),
+                version: Some(1),
+            });
+        }
+        let found = meter.finish(&[refuel], &TANK);
+        assert_eq!((found.liters, found.refueled_liters), (Some(4.0), 100.0), "{before:?}");
     }
 }

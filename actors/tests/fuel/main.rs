@@ -6,5 +6,6 @@ mod consumption;
 mod properties;
 mod replay;
 mod reported;
+mod stays;
 mod strays;
 mod tank;
