@@ -306,4 +306,8 @@ pub trait RecordLog: Send + Sync + 'static {
         sequence: i64,
         limit: i64,
     ) -> BoxFuture<'_, Result<Vec<Change>, StoreError>>;
+
+    /// Whether what is told to an audience can go on at `sequence`, where `next` is the next number: whether all that was numbered
+    /// between is told from there on.
+    fn goes_on_from(&self, audience: Audience, sequence: i64, next: i64) -> bool;
 }

@@ -8,6 +8,7 @@ mod inputs;
 mod listeners;
 mod node;
 mod ownership;
+mod rest;
 mod shard_server;
 mod start;
 mod tune;

@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use super::error::StartError;
 use super::inputs;
+use super::rest::Rest;
 use super::shard_server::{Parts, ShardServer, Store};
 use super::upkeep::renew_partitions;
 use crate::cluster::assignment::assign;
@@ -101,6 +102,9 @@ pub(super) struct Ownership {
     sessions: u64,
     /// Counts starts.
     started: u64,
+    rest: Rest,
+    /// Why it has not joined again, as told last.
+    not_joined: Option<String>,
     held: BTreeMap<Shard, Held>,
     sender: mpsc::UnboundedSender<Event>,
     events: mpsc::UnboundedReceiver<Event>,
@@ -130,6 +134,8 @@ impl Ownership {
             session: Some(session),
             sessions: 1,
             started: 0,
+            rest: Rest::default(),
+            not_joined: None,
             held: BTreeMap::new(),
             sender,
             events,
@@ -186,6 +192,8 @@ impl Ownership {
     fn lose(&mut self) {
         if self.session.take().is_some() {
             self.sessions += 1;
+            // Whoever joins again wants shards.
+            self.rest.cancel();
             self.end_all();
         }
     }
@@ -196,13 +204,18 @@ impl Ownership {
             Ok(None) => tracing::debug!("not joined yet: the store is another's"),
             Ok(Some((session, _))) => {
                 tracing::info!("this node has joined again");
+                self.not_joined = None;
                 self.session = Some(session);
                 if self.drained_at.is_some() {
                     self.drain().await;
                 }
             }
             Err(error) => {
-                tracing::debug!(error = format!("{:#}", anyhow::Error::from(error)), "not joined yet");
+                let error = format!("{:#}", anyhow::Error::from(error));
+                if self.not_joined.as_ref() != Some(&error) {
+                    tracing::warn!(error, "this node has not joined again yet");
+                    self.not_joined = Some(error);
+                }
             }
         }
     }
@@ -211,6 +224,7 @@ impl Ownership {
     async fn follow(&mut self, Claimed { nodes, owners, .. }: Claimed) {
         let targets = assign(&nodes);
         self.has_others = nodes.iter().any(|node| *node != self.node);
+        self.want_again().await;
         for shard in Shard::all() {
             let falls_to = targets.get(&shard).copied();
             if falls_to == Some(self.node) && self.drained_at.is_none() {
@@ -244,6 +258,7 @@ impl Ownership {
         match event {
             Event::Started(session, shard, Ok(server)) => {
                 self.started += 1;
+                self.rest.started();
                 self.held.insert(shard, Held::Serving(self.started, server));
                 if session == self.sessions && self.drained_at.is_none() {
                     self.serve(shard);
@@ -251,13 +266,8 @@ impl Ownership {
                     self.end(shard);
                 }
             }
-            Event::Started(_, shard, Err(error)) => {
-                let error = format!("{:#}", anyhow::Error::from(error));
-                tracing::error!(
-                    shard = shard.number(),
-                    error,
-                    "a shard cannot be taken over; it is tried again"
-                );
+            Event::Started(session, shard, Err(error)) => {
+                self.start_failed(session, shard, error).await;
                 self.ended(shard).await;
             }
             Event::Ended(shard) => self.ended(shard).await,
@@ -270,6 +280,36 @@ impl Ownership {
             Event::Broken(why) => return Some(why),
         }
         None
+    }
+
+    /// Tries again at the next look, unless this node is to leave its shards to others for a while.
+    async fn start_failed(&mut self, session: u64, shard: Shard, error: StartError) {
+        let error = format!("{:#}", anyhow::Error::from(error));
+        // Those that were begun before a rest fail for the same reason.
+        if !self.rest.is_on() {
+            tracing::error!(shard = shard.number(), error, "a shard cannot be taken over; it is tried again");
+        }
+        let may_rest = self.has_others && self.drained_at.is_none();
+        if session == self.sessions && self.rest.failed(may_rest, Instant::now()) {
+            tracing::error!("this node cannot take over shards; for a minute it leaves them to others");
+            // What it serves it gives back once they want it.
+            if let Some(session) = &self.session
+                && session.drain().await.is_err()
+            {
+                self.lose();
+            }
+        }
+    }
+
+    /// Wants shards again after a rest.
+    async fn want_again(&mut self) {
+        if self.drained_at.is_none()
+            && self.rest.end(self.has_others, Instant::now())
+            && let Some(session) = &self.session
+            && session.want().await.is_err()
+        {
+            self.lose();
+        }
     }
 
     fn serve(&mut self, shard: Shard) {

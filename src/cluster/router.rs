@@ -182,7 +182,7 @@ impl Router {
 
     /// Why this node cannot do its work, if it cannot.
     fn trouble(&self) -> Option<String> {
-        self.parts.readiness.trouble().or_else(|| self.parts.shards.trouble())
+        self.parts.shards.trouble(&self.parts.readiness)
     }
 }
 

@@ -11,6 +11,7 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::context::Context;
+use crate::readiness::Readiness;
 use crate::store::claims::Claimed;
 use crate::store::shard::Shard;
 
@@ -140,9 +141,16 @@ impl Shards {
         self.0.read().served
     }
 
-    /// Why requests cannot go where they belong, if they cannot, even after they waited for a shard that is changing its owner.
+    /// Why this node cannot do its work, if it cannot: also if a shard that it serves cannot, or if requests cannot go where they
+    /// belong, even after they waited for a shard that is changing its owner.
     #[must_use]
-    pub fn trouble(&self) -> Option<String> {
+    pub fn trouble(&self, readiness: &Readiness) -> Option<String> {
+        let served = self.served();
+        let of_served = served.iter().find_map(|(_, context)| readiness.trouble_with(&context.live));
+        of_served.or_else(|| readiness.trouble()).or_else(|| self.without_owner())
+    }
+
+    fn without_owner(&self) -> Option<String> {
         let (_, _, unknown) = self.counts();
         let is_changing = self.0.read().all_known_at.is_some_and(|at| at.elapsed() < OWNER_WITHIN);
         (unknown > 0 && !is_changing).then(|| format!("{unknown} shards have no owner now"))

@@ -2,6 +2,7 @@
 //! says so.
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +32,8 @@ use crate::store::whose::{Found, Kind, of_holder, of_secret};
 const MOST_KNOWN: usize = 100_000;
 /// Lookups at the same time: a client that makes credentials up waits with the others, and the store does not.
 const LOOKUPS_AT_ONCE: usize = 8;
+/// A lookup that takes longer, with the wait for its turn, is given up, so that others have it.
+const FOUND_WITHIN: Duration = Duration::from_secs(5);
 /// Bytes of an operator's body that are looked at.
 const BODY_BYTES: usize = 64 * 1024;
 /// Characters of an id.
@@ -142,7 +145,9 @@ impl Finder {
         if let Some(known) = self.known.lock().get(&key) {
             return Ok(Some(Some(*known)));
         }
-        let found = self.look_up(&key).await.map_err(|error| Problem::from(AuthError::Store(error)))?;
+        let found = timeout(FOUND_WITHIN, self.look_up(&key)).await;
+        let found = found.unwrap_or_else(|_| Err(SqlError::Io(ErrorKind::TimedOut.into())));
+        let found = found.map_err(|error| Problem::from(AuthError::Store(error)))?;
         if let Some(Some(organization)) = found {
             let mut known = self.known.lock();
             if known.len() >= MOST_KNOWN {

@@ -312,6 +312,18 @@ mod tests {
     }
 
     #[test]
+    fn other_nodes_reach_a_node_at_one_address() {
+        let node = |text| with_variables(&[("WAYPOST_NODE_LISTEN", text)]);
+        let address = node("10.0.0.1:7300").unwrap().node_listen.unwrap();
+        assert_eq!(address.to_string(), "10.0.0.1:7300");
+        assert_eq!(node("").unwrap().node_listen, None);
+        for text in ["0.0.0.0:7300", "[::]:7300", "[::ffff:0.0.0.0]:7300"] {
+            let error = node(text).unwrap_err().to_string();
+            assert!(error.contains("must be the one address of this machine"), "{text}: {error}");
+        }
+    }
+
+    #[test]
     fn the_table_in_force_says_where_from_and_hides_secrets() {
         let variables = [("WAYPOST_WORKERS", "3"), ("DATABASE_URL", "postgres://u:hunter2@h/x")];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();

@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use super::device_listener::DeviceListener;
 use super::mqtt_broker::MqttBroker;
 use super::value::{
-    AdminListen, AllowedOrigin, LogFormat, Rate, Secret, Sender, SignUp, Value, WebAddress, time,
+    AdminListen, AllowedOrigin, LogFormat, Rate, Secret, Sender, SignUp, Value, WebAddress, reachable, time,
 };
 use crate::store::open;
 
@@ -52,6 +52,7 @@ macro_rules! settings {
                 match name {
                     // Fixes need not gather at all; every other time is one that passes.
                     _ if name == "batch_interval" => self.batch_interval = time(text)?,
+                    _ if name == "node_listen" => self.node_listen = reachable(text)?,
                     $(stringify!($name) => self.$name = Value::read(text)?,)+
                     _ => return Err("a known setting"),
                 }

@@ -137,6 +137,18 @@ impl Value for SocketAddr {
     }
 }
 
+/// Reads an address that others reach this machine at, if there is one: one of its own, and not all of them.
+pub(super) fn reachable(text: &str) -> Result<Option<SocketAddr>, &'static str> {
+    let address = Option::<SocketAddr>::read(text)?;
+    if address.is_some_and(|address| address.ip().to_canonical().is_unspecified()) {
+        return Err(
+            "the one address of this machine that the other nodes reach it at, such as 10.0.0.1:7300, and not \
+                    all of its addresses (0.0.0.0 or [::])",
+        );
+    }
+    Ok(address)
+}
+
 impl Value for usize {
     fn read(text: &str) -> Result<Self, &'static str> {
         text.parse().map_err(|_| "a whole number")

@@ -37,8 +37,8 @@ impl Socket {
             .and_then(|text| cursor::open(&self.feed.auth.cursor_signer, audience, text, now));
         let begun = Subscription::begin(asked, filter, &self.feed.live).await;
         let mut subscription = begun.map_err(|_| ended(End::Restarting))?;
-        // A number not assigned yet cannot be from this log: the store was set back.
-        let resumed = asked_for.filter(|next| *next <= subscription.next_sequence);
+        let next = subscription.next_sequence;
+        let resumed = asked_for.filter(|from| self.feed.log.goes_on_from(audience, *from, next));
         subscription.next_sequence = resumed.unwrap_or(subscription.next_sequence);
         let sealed = self.cursor(&subscription);
         self.subscriptions.push(subscription);

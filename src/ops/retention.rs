@@ -69,6 +69,7 @@ pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
         }
     }
     let mut gone = Gone::default();
+    in_slices(|rows| change_log::delete_old(db, now, rows)).await?;
     if shard.holds_platform() {
         clean(db, now).await?;
         if hindered.is_none() {
@@ -118,7 +119,6 @@ impl Hindered {
 async fn clean(db: &Db, now: Timestamp) -> Result<(), SqlError> {
     sign_in_attempt::forget_old(db, now.into(), now.plus_seconds(-KEEP_ADDRESSES_SECONDS).into()).await?;
     letter_written::forget(db, now.plus_seconds(-COUNTED_SECONDS).into()).await?;
-    in_slices(|rows| change_log::delete_old(db, now, rows)).await?;
     in_slices(|rows| webhook_attempt::delete_old(db, now, rows)).await?;
     share::note_arrivals(db).await?;
     in_slices(|rows| share::delete_old(db, now, rows)).await?;

@@ -16,19 +16,22 @@ use waypost_actors::ports::{CacheError, LiveCache, Newest};
 use waypost_actors::tracking::VehicleState;
 use waypost_actors::view::LiveFuel;
 
+use super::shard::{SHARDS, Shard};
+
 /// A slower answer is not waited for.
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(400);
 /// Seconds after which data of a stopped server expires; a running one rewrites it more often.
 const KEPT_SECONDS: i64 = 900;
 /// Vehicles per command when all are written.
 const CHUNK: usize = 500;
-/// Exists as long as what was written has not been lost.
+/// Exists as long as what was written of all organizations has not been lost.
 const MARKER: &str = "waypost:live";
 
 /// The cache in Redis: one hash per organization, `waypost:live:<organization>`, a JSON member per
 /// vehicle.
 pub struct RedisCache {
     connection: ConnectionManager,
+    shard: Shard,
 }
 
 #[derive(Serialize)]
@@ -58,6 +61,14 @@ fn key(organization: OrganizationId) -> String {
     format!("{MARKER}:{organization}")
 }
 
+/// Exists as long as what was written of a shard's organizations has not been lost.
+fn marker(shard: Shard) -> String {
+    match shard {
+        Shard::WHOLE => MARKER.to_owned(),
+        shard => format!("{MARKER}:shard:{}", shard.number()),
+    }
+}
+
 /// A member of an organization's hash: its name and its value.
 fn member(vehicle: VehicleId, state: &VehicleState, now: Timestamp) -> (String, String) {
     let stay = |stay: &waypost_actors::tracking::Stay| CachedStay {
@@ -78,14 +89,15 @@ fn member(vehicle: VehicleId, state: &VehicleState, now: Timestamp) -> (String, 
 }
 
 impl RedisCache {
-    /// Configures the server, to which it connects when something is written, and again after every outage.
-    pub fn open(url: &str) -> redis::RedisResult<Self> {
+    /// Configures the server, to which it connects when something is written, and again after every outage. Organizations of other
+    /// shards are written by others.
+    pub fn open(url: &str, shard: Shard) -> redis::RedisResult<Self> {
         let client = redis::Client::open(url)?;
         let config = ConnectionManagerConfig::new()
             .set_response_timeout(Some(RESPONSE_TIMEOUT))
             .set_connection_timeout(Some(RESPONSE_TIMEOUT))
             .set_number_of_retries(1);
-        Ok(Self { connection: ConnectionManager::new_lazy_with_config(client, config)? })
+        Ok(Self { connection: ConnectionManager::new_lazy_with_config(client, config)?, shard })
     }
 
     async fn run(&self, pipe: &redis::Pipeline) -> redis::RedisResult<()> {
@@ -127,7 +139,22 @@ impl RedisCache {
             pipe.expire(&next, KEPT_SECONDS).ignore().rename(&next, &key).ignore();
             self.run(&pipe).await?;
         }
-        self.run(redis::pipe().set_ex(MARKER, 1, KEPT_SECONDS.unsigned_abs()).ignore()).await
+        self.mark(&marker(self.shard)).await?;
+        if self.shard != Shard::WHOLE && self.filled(Shard::all()).await? == usize::from(SHARDS) {
+            self.mark(MARKER).await?;
+        }
+        Ok(())
+    }
+
+    async fn mark(&self, marker: &str) -> redis::RedisResult<()> {
+        self.run(redis::pipe().set_ex(marker, 1, KEPT_SECONDS.unsigned_abs()).ignore()).await
+    }
+
+    /// How many of some shards are filled.
+    async fn filled(&self, shards: impl Iterator<Item = Shard>) -> redis::RedisResult<usize> {
+        let markers: Vec<String> = shards.map(marker).collect();
+        let mut connection = self.connection.clone();
+        redis::cmd("EXISTS").arg(&markers).query_async(&mut connection).await
     }
 }
 
@@ -150,10 +177,7 @@ impl LiveCache for RedisCache {
     }
 
     fn is_filled(&self) -> BoxFuture<'_, Result<bool, CacheError>> {
-        let exists = async move {
-            let mut connection = self.connection.clone();
-            redis::cmd("EXISTS").arg(MARKER).query_async(&mut connection).await
-        };
-        Box::pin(async move { exists.await.map_err(failed) })
+        let filled = self.filled(std::iter::once(self.shard));
+        Box::pin(async move { filled.await.map(|filled| filled == 1).map_err(failed) })
     }
 }

@@ -144,7 +144,7 @@ pub async fn next_number(on: On<'_>, shard: Shard) -> Result<i64> {
     on.sql("select next_sequence from writer where name = $1").bind(shard.writer()).scalar().await
 }
 
-/// Deletes the oldest changes, at most `rows`, if they are too old to be kept; returns how many.
+/// Deletes the oldest changes of the writer's organizations, at most `rows`, if they are too old to be kept; returns how many.
 pub async fn delete_old(db: &Db, now: Timestamp, rows: i64) -> Result<u64> {
     let before = Time(now.plus_seconds(-KEEP_SECONDS));
     let stmt = db.write().sql("delete from change where changed_at < $1").bind(before).push(

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use sqlx::postgres::PgConnection;
-use sqlx::{AssertSqlSafe, Connection, FromRow};
+use sqlx::{AssertSqlSafe, Connection, FromRow, query_scalar};
 
 use super::lock::ADVISORY_KEY;
 use super::open::{OpenError, millis, postgres_session};
@@ -61,15 +61,19 @@ struct Held {
 }
 
 impl Claims {
-    /// Joins the nodes on a PostgreSQL database as the node with this address. It wants no shards yet.
+    /// Joins the nodes on a PostgreSQL database as the node with this address, which no other may have. It wants no shards yet.
     pub async fn join(url: &str, node: SocketAddr) -> std::result::Result<Joined, OpenError> {
-        let options = postgres_session(url)?.application_name(&format!("{NAMED}{node}")).options([
+        let name = format!("{NAMED}{node}");
+        let options = postgres_session(url)?.application_name(&name).options([
             ("idle_session_timeout", millis(SILENT_FOR)),
             ("idle_in_transaction_session_timeout", millis(SILENT_FOR)),
             ("statement_timeout", millis(STATEMENT_WITHIN)),
         ]);
         let connected = in_time(CONNECT_WITHIN, PgConnection::connect_with(&options)).await;
         let mut claims = Self(connected?);
+        if !claims.take_name(name).await? {
+            return Err(OpenError::NodeAddress(node));
+        }
         if claims.lock("select pg_try_advisory_lock($1)", ADVISORY_KEY).await? {
             return Ok(Joined::Alone(claims));
         }
@@ -108,7 +112,8 @@ impl Claims {
 
     /// Who has what now. Also tells PostgreSQL that this node is alive.
     pub async fn look(&mut self) -> Result<Claimed> {
-        // Lock keys are unsigned in PostgreSQL. Every session also holds `ADVISORY_KEY`, a lock of one key instead of a pair.
+        // Lock keys are unsigned in PostgreSQL. Every session also holds `ADVISORY_KEY` and that of its name, locks of one key instead
+        // of a pair.
         let look = "select l.objsubid = 2 as is_pair, cast(l.classid as bigint) as key, cast(l.objid as bigint) as number, \
             a.application_name as session from pg_locks l join pg_stat_activity a on a.pid = l.pid \
             where l.locktype = 'advisory' and l.granted and a.application_name like 'waypost %' \
@@ -130,12 +135,18 @@ impl Claims {
         Ok(claimed)
     }
 
+    /// Takes the lock of a session's name, if no other session of that name has it.
+    async fn take_name(&mut self, name: String) -> Result<bool> {
+        let lock = query_scalar("select pg_try_advisory_lock(hashtextextended($1, 0))").bind(name);
+        in_time(ANSWER_WITHIN, lock.fetch_one(&mut self.0)).await
+    }
+
     async fn lock(&mut self, text: &'static str, key: i64) -> Result<bool> {
-        in_time(ANSWER_WITHIN, sqlx::query_scalar(AssertSqlSafe(text)).bind(key).fetch_one(&mut self.0)).await
+        in_time(ANSWER_WITHIN, query_scalar(AssertSqlSafe(text)).bind(key).fetch_one(&mut self.0)).await
     }
 
     async fn pair(&mut self, text: &'static str, key: i32, number: i32) -> Result<bool> {
-        let asked = sqlx::query_scalar(AssertSqlSafe(text)).bind(key).bind(number).fetch_one(&mut self.0);
+        let asked = query_scalar(AssertSqlSafe(text)).bind(key).bind(number).fetch_one(&mut self.0);
         in_time(ANSWER_WITHIN, asked).await
     }
 }

@@ -2,7 +2,7 @@
 //! stored, and numbers go on above theirs.
 
 use super::shard::{Shard, after_layout, next_layout};
-use super::sql::{Db, Result, Tx, Writer};
+use super::sql::{Db, Engine, Result, Tx, Writer};
 use super::track::Track;
 
 /// For a single server: no node commits any more, and what the fix logs of shards tell is stored.
@@ -16,7 +16,7 @@ pub async fn to_single(db: &Db, writer: &Writer) -> Result<()> {
     for shard in logs.iter().filter_map(|(number,)| Shard::numbered(*number)) {
         store_states(db, writer, shard).await?;
     }
-    let mut tx = db.begin().await?;
+    let mut tx = begin(db).await?;
     raise_log_numbers(&mut tx).await?;
     tx.commit().await
 }
@@ -30,7 +30,7 @@ pub async fn to_cluster(db: &Db, writer: &Writer) -> Result<()> {
     if is_logged {
         store_states(db, writer, Shard::WHOLE).await?;
     }
-    let mut tx = db.begin().await?;
+    let mut tx = begin(db).await?;
     let next: i64 = tx.on().sql("select next_sequence from writer where name = 'main'").scalar().await?;
     if let Some(base) = next_layout(next) {
         for shard in Shard::all() {
@@ -45,10 +45,20 @@ pub async fn to_cluster(db: &Db, writer: &Writer) -> Result<()> {
     tx.commit().await
 }
 
+/// Begins a transaction that waits for edits which have seen the present epochs in force and are about to commit, and for commits that
+/// take numbers.
+async fn begin(db: &Db) -> Result<Tx> {
+    let mut tx = db.begin().await?;
+    if db.engine() == Engine::Postgres {
+        tx.on().sql("select epoch from writer order by name").push(" for update").run().await?;
+    }
+    Ok(tx)
+}
+
 /// Raises epochs: a writer that lost its place unnoticed must neither add to a log behind its reader nor find a number raised
 /// under it. Returns whether there was any.
 async fn fence(db: &Db, raise: &'static str) -> Result<bool> {
-    let mut tx = db.begin().await?;
+    let mut tx = begin(db).await?;
     let raised = tx.on().sql(raise).run().await?;
     tx.commit().await?;
     Ok(raised > 0)

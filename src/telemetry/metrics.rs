@@ -81,7 +81,7 @@ impl Sources {
     fn trouble(&self) -> Option<String> {
         match self.serving.get() {
             Some(Serving::Whole(live, _)) => self.readiness.trouble_with(live),
-            Some(Serving::Shards(shards)) => self.readiness.trouble().or_else(|| shards.trouble()),
+            Some(Serving::Shards(shards)) => shards.trouble(&self.readiness),
             None => self.readiness.trouble(),
         }
     }

@@ -120,6 +120,7 @@ async fn each_thing_that_is_wrong_has_a_line_of_its_own(store: TestStore) {
         ),
         (["--device-listeners", &ours], "ports", "is named twice, by listen and by deviceListeners"),
         (["--node-listen", "127.0.0.1:8080"], "ports", "is named twice, by listen and by nodeListen"),
+        (["--node-listen", "0.0.0.0:7300"], "settings", "the one address of this machine"),
         (["--device-listeners", &device], "inputs", "there is no organization"),
         (["--mqtt-brokers", &broker], "inputs", "the broker cannot be signed in to"),
     ] {

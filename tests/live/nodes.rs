@@ -1,15 +1,23 @@
 //! The nodes of a cluster as strangers find them, where they come from and what they may not ask for; and as operators do.
 
 use std::collections::{BTreeSet, HashMap};
+use std::future::pending;
 
 use serde_json::json;
+use sqlx::postgres::PgConnection;
+use sqlx::{Connection, query};
 use waypost::clock::new_id;
+use waypost::store::claims::Claims;
 use waypost::store::shard::{SHARDS, Shard};
 use waypost_actors::model::OrganizationId;
 use waypost_client::Method;
-use waypost_test_support::{Engine, Launch, Program, ROOT, TestStore, eventually, port_for_restarts, run};
+use waypost_test_support::{
+    Engine, Launch, NODE_LISTEN, Program, ROOT, TestStore, eventually, port_for_restarts, run,
+};
 
+use crate::all_organizations::Fleet;
 use crate::server::{DEADLINE, launch, organization_body, text};
+use crate::wire::crossings;
 
 /// Nodes with these settings.
 pub(crate) async fn nodes<const N: usize>(
@@ -157,5 +165,62 @@ fn what_nodes_ask_of_each_other_is_not_there_for_strangers() {
         }
         assert!(asked > 1, "it hands on for seconds");
         Program::stop_all(nodes.iter_mut().map(|(_, program)| program)).await;
+    });
+}
+
+#[test]
+fn a_node_that_cannot_start_shards_leaves_them_to_others() {
+    run(Engine::Postgres, async |store| {
+        let (right, wrong, admin) = ("a".repeat(32), "b".repeat(32), port_for_restarts());
+        let at = format!("127.0.0.1:{admin}");
+        let settings = [("WAYPOST_MASTER_KEY", right.as_str()), ("WAYPOST_ADMIN_LISTEN", at.as_str())];
+        let [(_, mut node)] = nodes(&store, &settings).await;
+        let [(_, mut other)] = nodes(&store, &[("WAYPOST_MASTER_KEY", &wrong)]).await;
+        let has_all_again = async || {
+            let told = metrics(admin).await;
+            let (here, taken) =
+                (told["waypost_shards{place=\"here\"}"], told["waypost_shard_takeovers_total"]);
+            // More than once, since it gave half of them back.
+            if here == f64::from(SHARDS) && taken > here { Ok(()) } else { Err((here, taken)) }
+        };
+        eventually(DEADLINE, has_all_again).await;
+        Program::stop_all([&mut node, &mut other]).await;
+    });
+}
+
+#[test]
+fn no_two_nodes_have_one_address() {
+    run(Engine::Postgres, async |store| {
+        let [(launch, mut node)] = nodes(&store, &[]).await;
+        let (_, address) = launch.settings.iter().find(|(name, _)| name == NODE_LISTEN).unwrap();
+        let join = async || Claims::join(store.url(), address.parse().unwrap()).await;
+        let refused = join().await.err().expect("a node has it");
+        assert!(refused.is_passing() && refused.to_string().contains(address), "{refused}");
+        node.stop().await;
+        eventually(DEADLINE, async || join().await.is_ok()).await;
+    });
+}
+
+#[test]
+fn a_node_that_cannot_store_fixes_is_not_ready() {
+    run(Engine::Postgres, async |store| {
+        let [(_, mut node)] = nodes(&store, &[]).await;
+        let api = node.operator().await;
+        let fleet = Fleet::make(&api, 0).await;
+        let mut somebody = PgConnection::connect(store.url()).await.unwrap();
+        let mut locked = somebody.begin().await.unwrap();
+        query("lock table fix_log in access exclusive mode").execute(&mut *locked).await.unwrap();
+        let report = async {
+            let items = json!({ "items": crossings(1, 1) });
+            api.send_as(&fleet.token, "/v1/positions", &items).await.ok();
+            pending::<()>().await;
+        };
+        tokio::select! {
+            () = report => {}
+            () = eventually(DEADLINE, async || !node.is_ready().await) => {}
+        }
+        locked.rollback().await.unwrap();
+        eventually(DEADLINE, async || node.is_ready().await).await;
+        node.stop().await;
     });
 }

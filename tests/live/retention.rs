@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use waypost::ops::retention::{Gone, enforce};
+use waypost::store::time::Time;
 use waypost_actors::model::Timestamp;
-use waypost_test_support::{TestStore, for_each_engine};
+use waypost_test_support::{Engine, TestStore, eventually, for_each_engine, run};
 
+use crate::all_organizations;
 use crate::feed::subscribe;
 use crate::fuel;
-use crate::server::{Bus, Fleet, INSIDE, OUTSIDE, Server, text, until_clean};
+use crate::nodes::nodes;
+use crate::server::{Bus, DEADLINE, Fleet, INSIDE, OUTSIDE, Server, text, until_clean};
 use crate::wire::Wire;
 
 for_each_engine!(
@@ -354,4 +357,29 @@ async fn fuel_goes_by_its_own_days(store: TestStore) {
     assert_eq!(events, whole[1..]);
     assert!(events.len() > 1, "{whole:?}");
     server.stop().await;
+}
+
+#[test]
+fn old_changes_go_whichever_shard_they_are_of() {
+    run(Engine::Postgres, async |store| {
+        let [(_, mut node)] = nodes(&store, &[]).await;
+        let api = node.operator().await;
+        for number in 0..4 {
+            all_organizations::Fleet::make(&api, number).await;
+        }
+        let waiting = "select count(*) from change where sequence is null";
+        let are_numbered = async || store.db.read().sql(waiting).scalar::<i64>().await.unwrap() == 0;
+        eventually(DEADLINE, are_numbered).await;
+        node.stop().await;
+        let long_ago = Time(Timestamp::FIRST);
+        store.db.write().sql("update change set changed_at = $1").bind(long_ago).run().await.unwrap();
+        let old = async || {
+            let old = store.db.read().sql("select count(*) from change where changed_at = $1");
+            old.bind(long_ago).scalar::<i64>().await.unwrap()
+        };
+        assert!(old().await > 0);
+        let [(_, mut node)] = nodes(&store, &[]).await;
+        eventually(DEADLINE, async || old().await == 0).await;
+        node.stop().await;
+    });
 }

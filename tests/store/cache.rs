@@ -7,6 +7,7 @@ use redis::aio::MultiplexedConnection;
 use serde_json::Value;
 use uuid::Uuid;
 use waypost::store::cache::RedisCache;
+use waypost::store::shard::Shard;
 use waypost_actors::model::{Fix, OrganizationId, Place, Timestamp, VehicleId};
 use waypost_actors::ports::{LiveCache, Newest};
 use waypost_actors::tracking::VehicleState;
@@ -25,17 +26,20 @@ fn newest(organization: u128, vehicle: u128, latitude: f64) -> Newest {
     (org(organization), VehicleId(Uuid::from_u128(vehicle)), Arc::new(state))
 }
 
-/// A cache of a Redis of its own (it is emptied), and a reader of it.
-fn with_redis(test: impl AsyncFnOnce(RedisCache, MultiplexedConnection)) {
+/// Caches of a Redis of its own (it is emptied), by their shards, and a reader of it.
+fn with_redis<const N: usize>(
+    shards: [Shard; N],
+    test: impl AsyncFnOnce([RedisCache; N], MultiplexedConnection),
+) {
     let Some(redis) = waypost_test_support::PrivateRedis::own() else {
         return println!("skipped: not installed");
     };
     let url = redis.url();
     actix_rt::System::new().block_on(async {
-        let cache = RedisCache::open(&url).expect("the address is one");
+        let caches = shards.map(|shard| RedisCache::open(&url, shard).expect("the address is one"));
         let client = redis::Client::open(url).expect("the address is one");
         let connection = client.get_multiplexed_async_connection().await.expect("connected");
-        test(cache, connection).await;
+        test(caches, connection).await;
     });
 }
 
@@ -48,7 +52,7 @@ async fn read(connection: &mut MultiplexedConnection, organization: u128) -> Vec
 
 #[test]
 fn the_newest_state_of_each_vehicle_is_there_for_others_until_it_is_removed() {
-    with_redis(async |cache, mut connection| {
+    with_redis([Shard::WHOLE], async |[cache], mut connection| {
         for latitude in [1.0, 2.0] {
             let states = [newest(1, 2, latitude), newest(1, 3, 5.0)];
             cache.put(&[], &states, at(latitude)).await.expect("put");
@@ -75,7 +79,7 @@ fn the_newest_state_of_each_vehicle_is_there_for_others_until_it_is_removed() {
 
 #[test]
 fn filling_leaves_what_there_is_and_tells_when_it_was_emptied() {
-    with_redis(async |cache, mut connection| {
+    with_redis([Shard::WHOLE], async |[cache], mut connection| {
         assert!(!cache.is_filled().await.expect("answered"));
         cache.put(&[], &[newest(1, 2, 1.0)], at(0.0)).await.expect("put");
         assert!(!cache.is_filled().await.expect("answered"), "what is put alone is not everything");
@@ -97,10 +101,29 @@ fn filling_leaves_what_there_is_and_tells_when_it_was_emptied() {
 }
 
 #[test]
+fn each_shard_fills_what_was_lost_and_all_together_are_everything() {
+    let shards: [Shard; 16] = Shard::all().collect::<Vec<_>>().try_into().expect("sixteen");
+    with_redis(shards, async |caches, mut connection| {
+        let (last, others) = caches.split_last().expect("there are some");
+        for cache in others {
+            assert!(!cache.is_filled().await.expect("answered"), "only others are");
+            cache.fill(&[], at(0.0)).await.expect("filled");
+            assert!(cache.is_filled().await.expect("answered"));
+        }
+        assert!(!last.is_filled().await.expect("answered"));
+        let is_everything: bool = connection.exists("waypost:live").await.expect("read");
+        assert!(!is_everything);
+        last.fill(&[], at(0.0)).await.expect("filled");
+        let kept: i64 = connection.ttl("waypost:live").await.expect("read");
+        assert!((1..=900).contains(&kept), "{kept}");
+    });
+}
+
+#[test]
 fn a_redis_that_is_away_is_an_error_and_no_hang() {
     actix_rt::System::new().block_on(async {
         // Nothing listens on port 1 of loopback.
-        let cache = RedisCache::open("redis://127.0.0.1:1").expect("the address is one");
+        let cache = RedisCache::open("redis://127.0.0.1:1", Shard::WHOLE).expect("the address is one");
         cache.put(&[], &[newest(1, 2, 1.0)], at(0.0)).await.expect_err("nobody is there");
         cache.fill(&[newest(1, 2, 1.0)], at(0.0)).await.expect_err("nobody is there");
         cache.is_filled().await.expect_err("nobody is there");

@@ -16,9 +16,9 @@ for_each_engine!(
     a_writer_that_was_taken_over_numbers_nothing,
 );
 
-const ORGANIZATION: OrganizationId = OrganizationId(Uuid::from_u128(7));
+pub(crate) const ORGANIZATION: OrganizationId = OrganizationId(Uuid::from_u128(7));
 
-fn change(number: u128) -> Change {
+pub(crate) fn change(number: u128) -> Change {
     Change {
         sequence: 0,
         organization_id: Some(ORGANIZATION),
@@ -29,7 +29,7 @@ fn change(number: u128) -> Change {
     }
 }
 
-async fn edit(store: &TestStore, changes: &[Change]) {
+pub(crate) async fn edit(store: &TestStore, changes: &[Change]) {
     let mut tx = store.db.begin().await.expect("begun");
     change_log::insert(&mut tx, changes).await.expect("inserted");
     tx.commit().await.expect("committed");

@@ -17,6 +17,7 @@ mod fleet;
 mod fuel;
 mod fuel_days;
 mod group_commit;
+mod handover;
 mod merging;
 mod near;
 mod opening;

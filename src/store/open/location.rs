@@ -1,5 +1,6 @@
 //! The location of a store, the options to open it with, and the errors of opening it.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -34,6 +35,9 @@ pub enum OpenError {
     /// The file in this directory cannot be opened, or is not a database.
     #[error("the embedded database in {0} cannot be used")]
     Embedded(PathBuf, #[source] sqlx::Error),
+    /// The address of this node of a cluster is another node's.
+    #[error("another node has the address {0}: give each one of its own (nodeListen)")]
+    NodeAddress(SocketAddr),
     /// A migration failed.
     #[error("the database's tables cannot be brought up to date")]
     Migration(#[from] MigrateError),
@@ -67,7 +71,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// Whether it may pass by itself: the database is away, starting, or out of resources.
+    /// Whether it may pass by itself: the database is away, starting, or out of resources, or a node's address is taken.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
@@ -77,6 +81,8 @@ impl OpenError {
             Self::Migration(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => {
                 is_unavailable(error)
             }
+            // That node may be this one, of a moment ago.
+            Self::NodeAddress(_) => true,
             _ => false,
         }
     }

@@ -389,4 +389,10 @@ impl RecordLog for Track {
     ) -> BoxFuture<'_, std::result::Result<Vec<Change>, StoreError>> {
         Box::pin(asked(change_log::read(self.db.read(), self.db.shard(), audience, sequence, limit)))
     }
+
+    fn goes_on_from(&self, audience: Audience, sequence: i64, next: i64) -> bool {
+        let until = |number| self.db.shard().numbers_until(number);
+        // A number not assigned yet cannot be from this log: the store was set back. For everyone, only the range of the number is read.
+        sequence <= next && (audience != Audience::Everyone || until(sequence) == until(next))
+    }
 }
