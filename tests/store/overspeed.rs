@@ -11,6 +11,7 @@ for_each_engine!(
     what_goes_on_gets_its_end_as_a_revision,
     what_begins_and_ends_in_one_batch_is_told_once,
     an_end_behind_a_corrected_part_stands,
+    an_end_beside_what_is_told_already_leaves_no_gap,
 );
 
 /// An episode that began at a second and counted ten seconds later.
@@ -85,4 +86,33 @@ async fn an_end_behind_a_corrected_part_stands(store: TestStore) {
     let gone = correction(None, None, Vec::new());
     let told = commit(&track, vec![correcting(gone)]).await.remove(0).records;
     assert_eq!((told[0].revision, told[0].status), (4, EventStatus::Retracted));
+}
+
+async fn an_end_beside_what_is_told_already_leaves_no_gap(store: TestStore) {
+    let track = stand(&store).await;
+    commit(&track, vec![recording(vec![overspeed(0, None)])]).await;
+    let batch = || {
+        let second = vec![overspeed(40, None), overspeed(40, Some(60)), entry(5, 70)];
+        vec![recording(vec![entry(2, 5), overspeed(0, Some(20))]), recording(second)]
+    };
+    commit(&track, batch()).await;
+    let mut told = vec![
+        entry(2, 5),
+        numbered(overspeed(0, Some(20)), 3, 2),
+        numbered(overspeed(40, Some(60)), 4, 1),
+        entry(5, 70),
+    ];
+    assert_eq!(log(&track).await, told);
+    // Once more, as after an unknown outcome.
+    assert!(commit(&track, batch()).await.iter().all(|write| write.records.is_empty()));
+    assert_eq!(log(&track).await, told);
+    // With new ones before and behind what is told already.
+    let mixed = vec![entry(6, 80), entry(2, 5), overspeed(0, Some(20)), overspeed(90, None)];
+    let committed = commit(&track, vec![recording(mixed)]).await;
+    assert_eq!(committed[0].records, [entry(6, 80), numbered(overspeed(90, None), 7, 1)]);
+    let mixed = vec![entry(8, 95), entry(2, 5), overspeed(90, Some(110))];
+    let committed = commit(&track, vec![recording(mixed)]).await;
+    assert_eq!(committed[0].records, [entry(8, 95), numbered(overspeed(90, Some(110)), 9, 2)]);
+    told.extend([entry(6, 80), entry(8, 95), numbered(overspeed(90, Some(110)), 9, 2)]);
+    assert_eq!(log(&track).await, told);
 }
