@@ -9,7 +9,6 @@ use super::record::{Detail, FuelDetail, Record};
 use super::state::Phase;
 use super::state::VehicleState;
 use crate::fuel::{FuelEvent, Gauge, Gauged, Measured, StayFuel};
-use crate::geofence::leg_meters;
 use crate::model::{Fix, Timestamp};
 
 /// Takes a fix that counts.
@@ -24,10 +23,7 @@ pub(super) fn take(
     let before = state.fuel.as_ref().map(|gauge| gauge.newest());
     let gauged = match &mut state.fuel {
         Some(gauge) => {
-            let meters = |(before, leg): &(Fix, Leg)| match leg.counts {
-                true => leg_meters(before.place, fix.place),
-                false => 0.0,
-            };
+            let meters = |(_, leg): &(Fix, Leg)| if leg.counts { leg.meters } else { 0.0 };
             gauge.take(fix, way.map(meters), versions, vehicle)
         }
         None if fix.has_fuel() => begin(state, fix, context),

@@ -36,9 +36,9 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     let stance = standstill::follow(&mut state.standstill, before.as_ref(), &fix, max_speed_kmh);
     let way = before.map(|before| (before, state.trail.leg(&before, &fix, max_speed_kmh)));
     let infers_passages = context.fences.infers_passages();
-    let mut held: Vec<GeofenceId> = match infers_passages {
+    let mut held: SmallVec<[GeofenceId; FEW]> = match infers_passages {
         true => state.stays.iter().map(|stay| stay.geofence_id).collect(),
-        false => Vec::new(),
+        false => SmallVec::new(),
     };
     held.sort_unstable();
     let mut around: SmallVec<[Near<'_>; FEW]> = SmallVec::new();

@@ -11,7 +11,6 @@ use super::episode::{Limit, Overspeed};
 use super::motion::{Leg, MAX_SILENCE_SECONDS, plausible_speed};
 use super::record::{Detail, Record};
 use super::state::{Phase, VehicleState};
-use crate::geofence::leg_meters;
 use crate::model::{Fix, Timestamp};
 
 /// An episode counts from the fix on that is this long after its first one. Seconds.
@@ -40,9 +39,9 @@ pub(super) fn follow(
     if way.is_none() {
         end(state, fix.recorded_at, context, effects);
     }
-    if let (Some((before, leg)), Some(mut episode)) = (way, state.overspeed.take()) {
+    if let (Some((_, leg)), Some(mut episode)) = (way, state.overspeed.take()) {
         if leg.counts {
-            episode.newest.distance_meters += leg_meters(before.place, fix.place);
+            episode.newest.distance_meters += leg.meters;
         }
         episode.newest.at = fix.recorded_at;
         if limit == Some(episode.limit) && leg.speed_kmh > episode.least_kmh() {
