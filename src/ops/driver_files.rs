@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::domain::driver::Driver;
 use crate::domain::driver_file::{DocumentFile, FileType, MAX_TOGETHER_BYTES};
 pub use crate::store::driver_file::StoredFile;
-use crate::store::{driver, driver_file, driver_profile};
+use crate::store::{driver, driver_file, driver_profile, organization};
 
 /// Stores the file of a document, in place of one that there was.
 pub async fn put_file(
@@ -28,6 +28,7 @@ pub async fn put_file(
     let scope = by.scope(context, Action::WriteDrivers).await?;
     let today = today(context, &scope).await?;
     let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?;
+    organization::hold(change.on(), &scope).await?; // so that two at once count each other
     let current = hold_own(change.tx(), &scope, driver).await?;
     let file =
         |media_type, uploaded_at| DocumentFile { media_type, bytes: content.len() as i64, uploaded_at };

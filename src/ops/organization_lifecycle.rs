@@ -9,7 +9,7 @@ use crate::domain::organization::{ActivationMethod, Organization, OrganizationSt
 use crate::domain::system_user::{SystemUser, SystemUserIn};
 use crate::sessions::End;
 use crate::store::{
-    activation, alert, api_key, creator, fuel_verdict, mqtt_cursor, organization, out_of_service,
+    activation, alert, api_key, creator, driver, fuel_verdict, mqtt_cursor, organization, out_of_service,
     pending_tracker, share, system_user, tracker, user, vehicle, webhook,
 };
 
@@ -90,6 +90,8 @@ const fn method(step: OrganizationStep) -> Option<ActivationMethod> {
 /// unique ids of its trackers may be used again, its vehicles leave the live core, and its drivers are released.
 async fn delete_owned(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), OpError> {
     let now = change.now();
+    // Edits of drivers lock the driver before its vehicles, so that is the order here, too.
+    driver::hold_all(change.on(), scope).await?;
     activation::close_pending(change.on(), scope, ActivationStatus::Superseded, now.into()).await?;
     letters::forget_activation(change, scope).await?;
     // The holders' rows come before their sessions: a refresh locks them in this order too.

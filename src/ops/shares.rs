@@ -59,11 +59,14 @@ pub async fn create_share(
     }
     let token = secret::new(TOKEN_PREFIX);
     let shared = |vehicle_id| SharedVehicle { vehicle_id, arrived_at: None };
+    // As they are read, so that the answer's ETag is that of the link.
+    let mut vehicle_ids = new.vehicle_ids;
+    vehicle_ids.sort_unstable();
     let share = Share {
         id: clock::new_id(),
         organization_id: scope.organization_id(),
         name: new.name,
-        vehicles: new.vehicle_ids.into_iter().map(shared).collect(),
+        vehicles: vehicle_ids.into_iter().map(shared).collect(),
         ends_at: new.ends_at,
         geofence_id: new.geofence_id,
         created_by: by.caller.id,
@@ -103,7 +106,9 @@ pub async fn delete_share(
     let now = change.now();
     let found = share::find(change.tx(), &scope, id, now).await?.ok_or(OpError::NotFound)?;
     if_match.check(&found.tagged())?;
-    share::delete(change.on(), &scope, id).await?;
+    if !share::delete(change.on(), &scope, id).await? {
+        return Err(OpError::NotFound); // another request has just revoked it
+    }
     let recorded = change.deleted(&found).await?;
     change.commit(recorded, ()).await
 }

@@ -134,11 +134,12 @@ async fn hold(tx: &mut Tx, vehicle: VehicleId) -> Result<Option<Owner>> {
     tx.on().sql(select).push_bind(vehicle.0).push(lock).optional().await
 }
 
-/// Whether an assignment is still what the cards say: of a driver whose cards are deleted with all else, it stands.
+/// Whether an assignment is still what the cards say: of a driver whose cards are deleted with all else, it stands, also once
+/// the driver comes again and has others.
 macro_rules! still_by_card {
     () => {
-        "(origin = 'card' and exists (select 1 from card_holding h \
-         where h.driver_id = assignment.driver_id and h.organization_id = assignment.organization_id))"
+        "(origin = 'card' and exists (select 1 from card_holding h where h.driver_id = assignment.driver_id \
+         and h.organization_id = assignment.organization_id and h.held_from <= assignment.started_at))"
     };
 }
 

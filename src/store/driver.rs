@@ -250,8 +250,9 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter, today: Day) -
         None => stmt,
     };
     stmt = match filter.locked {
-        Some(true) => stmt.push(" and lock_organization_id is not null"),
-        Some(false) => stmt.push(" and lock_organization_id is null"),
+        // Of a driver whose profile it deleted an organization is not told the lock.
+        Some(true) => stmt.push(" and lock_organization_id is not null and p.deleted_at is null"),
+        Some(false) => stmt.push(" and (lock_organization_id is null or p.deleted_at is not null)"),
         None => stmt,
     };
     if let Some(assigned) = filter.assigned {
@@ -303,6 +304,14 @@ fn with_license_status(stmt: Stmt<'_>, status: LicenseStatus, today: Day) -> Stm
 /// Locks a driver's row for this transaction, against changes by any organization.
 pub async fn hold(on: On<'_>, _: &OrgScope, id: DriverId) -> Result<()> {
     super::hold::hold(on, "driver", id, |stmt| stmt).await
+}
+
+/// Locks the rows of all drivers of whom the organization has a profile, like [`hold`].
+pub async fn hold_all(on: On<'_>, scope: &OrgScope) -> Result<()> {
+    let hold = "update driver set updated_at = updated_at where id in (select driver_id from driver_profile \
+        where deleted_at is null and organization_id = $1)";
+    on.sql(hold).bind(Uuid::from(scope.organization_id())).run().await?;
+    Ok(())
 }
 
 /// Writes a new person created by the organization; a taken licence is a conflict.

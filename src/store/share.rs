@@ -169,10 +169,10 @@ pub async fn open(db: &Db, token_hash: &[u8]) -> Result<Option<Opened>> {
     }))
 }
 
-/// Deletes a link of an organization.
-pub async fn delete(on: On<'_>, scope: &OrgScope, id: Uuid) -> Result<()> {
-    within(on.sql("delete from share where id = ").push_bind(id), scope).run().await?;
-    Ok(())
+/// Deletes a link of an organization; `false` if it does not exist.
+pub async fn delete(on: On<'_>, scope: &OrgScope, id: Uuid) -> Result<bool> {
+    let deleted = within(on.sql("delete from share where id = ").push_bind(id), scope).run().await?;
+    Ok(deleted > 0)
 }
 
 /// Deletes the links of an organization.

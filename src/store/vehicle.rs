@@ -204,7 +204,9 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
         stmt = stmt.push_each(&filter.driver_ids, |stmt, id| stmt.push_bind(*id)).push("))");
     }
     if filter.unassigned {
-        stmt = stmt.push(" and id not in (select vehicle_id from assignment where ended_at is null)");
+        stmt = stmt.push(
+            " and not exists (select 1 from assignment where vehicle_id = vehicle.id and ended_at is null)",
+        );
     }
     match &filter.q {
         Some(q) => stmt.push(" and search_key like ").push_bind(anywhere(q)).push(" escape '\\'"),

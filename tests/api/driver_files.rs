@@ -1,5 +1,6 @@
 //! Files of drivers' documents: what is taken, who reads it, and what it goes with.
 
+use futures_util::future::join;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use waypost::ops::retention::enforce;
@@ -115,6 +116,34 @@ fn what_is_no_pdf_or_picture_or_too_large_is_refused() {
         let (_, others) = driver(&app, &org.org_admin, &["license"]).await;
         put_file(&app, &org.org_admin, &others[0], PDF).await.problem(409, "fileLimitReached");
         put_file(&app, &org.org_admin, &files[0], PDF).await.ok(200);
+        app
+    });
+}
+
+#[test]
+fn of_two_files_at_once_the_limit_lets_one_through() {
+    on_each_engine(async |app| {
+        let org = app.org("own").await;
+        let (_, files) = driver(&app, &org.org_admin, &["license"]).await;
+        put_file(&app, &org.org_admin, &files[0], PDF).await.ok(200);
+        // As if a hundred others were there, and room for one.
+        let grow = "update driver_file set bytes = 1073741824 - 20";
+        app.context.db.write().sql(grow).run().await.unwrap();
+        for _ in 0..20 {
+            let (one, ones) = driver(&app, &org.org_admin, &["license"]).await;
+            let (other, others) = driver(&app, &org.org_admin, &["license"]).await;
+            let puts = (
+                put_file(&app, &org.org_admin, &ones[0], PDF),
+                put_file(&app, &org.org_admin, &others[0], PDF),
+            );
+            let said = join(puts.0, puts.1).await;
+            let mut statuses = [said.0.status, said.1.status];
+            statuses.sort_unstable();
+            assert_eq!(statuses, [200, 409]);
+            for path in [one, other] {
+                app.delete(&path, &org.org_admin).await.ok(204);
+            }
+        }
         app
     });
 }

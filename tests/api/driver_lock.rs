@@ -2,9 +2,11 @@
 
 use futures_util::future::join;
 use serde_json::{Value, json};
+use uuid::Uuid;
+use waypost_test_support::{Engine, eventually};
 
 use crate::drivers::{driver, made, offered};
-use crate::harness::{App, Said, on_each_engine, text};
+use crate::harness::{ANSWER_WITHIN, App, Said, on_each_engine, text};
 
 /// The number of times that two requests come at once.
 const ROUNDS: usize = 200;
@@ -171,6 +173,56 @@ fn an_organization_that_is_deleted_lets_its_drivers_go() {
         assert_eq!(told["data"][0]["action"], "delete", "its profile, and its lock with it");
         app.post(&format!("{path}/lock"), &third.org_admin, json!({})).await.ok(200);
         made(&app, &third.org_admin, driver("Entered anew", Some("L2"))).await;
+        app
+    });
+}
+
+#[test]
+fn an_organization_that_is_deleted_waits_for_its_drivers_before_its_vehicles() {
+    on_each_engine(async |app| {
+        let db = &app.context.db;
+        if db.engine() == Engine::Sqlite {
+            return app; // it has one edit at a time
+        }
+        let org = app.org("own").await;
+        let path = made(&app, &org.org_admin, offered("Ruiz", Some("L1"))).await;
+        let wish = vehicle(&app, &org.org_admin, "bus").await;
+        let driver: Uuid = path.rsplit('/').next().unwrap().parse().unwrap();
+        let bus: Uuid = text(&wish["vehicleId"]).parse().unwrap();
+        let mut held = db.begin().await.unwrap();
+        let lock = "update driver set updated_at = updated_at where id = $1";
+        held.on().sql(lock).bind(driver).run().await.unwrap();
+        let waiting = "select count(*) from pg_stat_activity where datname = current_database() \
+            and wait_event_type = 'Lock'";
+        let meanwhile = async {
+            eventually(ANSWER_WITHIN, async || db.read().sql(waiting).scalar::<i64>().await.unwrap() == 1)
+                .await;
+            let free = "select count(*) from (select id from vehicle where id = $1 for update nowait) as v";
+            let free: i64 = held.on().sql(free).bind(bus).scalar().await.expect("an edit may go on to it");
+            assert_eq!(free, 1);
+            held.rollback().await.unwrap();
+        };
+        let organization = format!("/v1/organizations/organization/{}", org.id);
+        let (said, ()) = join(app.delete(&organization, &app.root), meanwhile).await;
+        said.ok(204);
+        app
+    });
+}
+
+#[test]
+fn whether_another_organization_holds_a_driver_is_not_told_of_a_deleted_profile() {
+    on_each_engine(async |app| {
+        let (maker, other) = (app.org("maker").await, app.org("other").await);
+        let path = made(&app, &maker.org_admin, offered("Ruiz", Some("L1"))).await;
+        app.post(&format!("{path}/lock"), &other.org_admin, json!({})).await.ok(200);
+        app.delete(&path, &maker.org_admin).await.ok(204);
+        let gone = app.get(&format!("{path}?includeDeleted=true"), &maker.viewer).await.ok(200);
+        assert_eq!(gone["lock"], json!({ "locked": false }));
+        for (locked, listed) in [(true, 0), (false, 1)] {
+            let path = format!("/v1/drivers?includeDeleted=true&locked={locked}");
+            let found = app.get(&path, &maker.viewer).await.ok(200);
+            assert_eq!(found["data"].as_array().unwrap().len(), listed, "locked={locked}");
+        }
         app
     });
 }

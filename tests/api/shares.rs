@@ -1,5 +1,6 @@
 //! Links that show where vehicles are, without an account: until a time, until they arrive, or until they are revoked.
 
+use futures_util::future::join;
 use serde_json::{Value, json};
 use waypost::config::Settings;
 use waypost::domain::account::Role;
@@ -186,6 +187,29 @@ fn a_revoked_link_is_unknown_and_the_audit_remembers_it() {
         assert_eq!(done, ["delete", "create"]);
         let token = shown.split('/').nth(2).unwrap();
         assert!(!audit.to_string().contains(token), "nobody is shown the token");
+        app
+    });
+}
+
+#[test]
+fn a_link_is_revoked_once_by_the_tag_that_it_was_made_with() {
+    on_each_engine(async |app| {
+        let org = app.org("own").await;
+        let (bus, _) = vehicle(&app, &org, "Bus").await;
+        let (car, _) = vehicle(&app, &org, "Car").await;
+        let body = json!({ "vehicleIds": [car, bus], "endsAt": "2026-05-01T13:00:00Z" });
+        let made = app.post("/v1/shares", &org.dispatcher, body).await;
+        let own = format!("/v1/shares/{}", text(&made.ok(201)["id"]));
+        let bearer = format!("Bearer {}", org.dispatcher);
+        let headers = [("authorization", bearer.as_str()), ("if-match", made.header("etag").unwrap())];
+        app.send("DELETE", &own, &headers, "").await.ok(204);
+        for _ in 0..20 {
+            let (own, _) = share(&app, &org.dispatcher, json!({ "vehicleIds": [bus] })).await;
+            let said = join(app.delete(&own, &org.dispatcher), app.delete(&own, &org.dispatcher)).await;
+            let mut statuses = [said.0.status, said.1.status];
+            statuses.sort_unstable();
+            assert_eq!(statuses, [204, 404]);
+        }
         app
     });
 }

@@ -22,6 +22,7 @@ for_each_engine!(
     a_card_that_comes_late_far_back_is_found_in_slices,
     a_fix_without_a_card_asks_and_writes_nothing,
     a_card_ahead_of_the_clock_says_nothing_however_often_it_comes,
+    what_stood_since_a_purge_stands_when_the_driver_comes_again,
 );
 
 /// What the fixes say, by second, place and card. An instant may come with two places, and a fix twice, once without its card.
@@ -321,6 +322,24 @@ async fn a_card_ahead_of_the_clock_says_nothing_however_often_it_comes(store: Te
     settle(&track).await;
     let expected = [(FIRST, 10, Some(20)), (SECOND, 20, Some(30)), (FIRST, 30, None)];
     assert_eq!(made(&store, VEHICLE).await, expected);
+}
+
+async fn what_stood_since_a_purge_stands_when_the_driver_comes_again(store: TestStore) {
+    let track = stand(&store).await;
+    hire(&store).await;
+    hold(&store, "A1", FIRST, 0).await;
+    let one = |second, card, freshness| write(vec![said((second, 0.0, Some(card)), freshness)]);
+    commit(&track, vec![one(10, "A1", Freshness::Fresh)]).await;
+    commit(&track, vec![one(20, "", Freshness::Fresh)]).await;
+    settle(&track).await;
+    let purge = "delete from card_holding where driver_id = $1";
+    store.db.write().sql(purge).bind(FIRST.0).run().await.expect("purged");
+    hold(&store, "B2", FIRST, 50).await;
+    commit(&track, vec![one(60, "B2", Freshness::Fresh)]).await;
+    // All of it is looked at again.
+    commit(&track, vec![one(5, "unknown", Freshness::Recheck { late: true })]).await;
+    settle(&track).await;
+    assert_eq!(made(&store, VEHICLE).await, [(FIRST, 10, Some(20)), (FIRST, 60, None)]);
 }
 
 /// SQLite has one edit at a time.
