@@ -191,13 +191,6 @@ impl Value for MqttBroker {
             None if events.is_empty() && discovery.is_none() && input.is_some() => None,
             None => return Err(wrong),
         };
-        if let (Some(input), Some(output)) = (&input, &output)
-            && input.topics.iter().any(|filter| reads_itself(filter, output, organization))
-        {
-            return Err(
-                "without a topic that has what is published there: the server would read what it says itself",
-            );
-        }
         Ok(Self {
             host: url.host_str().filter(|host| !host.is_empty()).ok_or(wrong)?.to_owned(),
             port: url.port().unwrap_or(if has_tls { 8883 } else { 1883 }),
@@ -225,13 +218,35 @@ fn is_prefix(text: &str) -> bool {
         && text.split('/').all(|level| !level.is_empty())
 }
 
-/// Whether a filter matches something that is published.
-fn reads_itself(filter: &str, output: &MqttOutput, organization: OrganizationId) -> bool {
+/// What is published at a broker, as filters: `+` stands for a level that has many values.
+fn published(output: &MqttOutput, organization: OrganizationId) -> Vec<String> {
     let root = output.root(organization);
-    let own = [(format!("{root}/vehicles"), "v/position"), (format!("{root}/events"), "e")];
-    let discovery = output.discovery_root().map(|root| (root, "v/config"));
-    own.into_iter().chain(discovery).any(|(root, topic)| {
-        filter.starts_with(&format!("{root}/")) || rumqttc::matches(&format!("{root}/{topic}"), filter)
+    let own = [format!("{root}/vehicles/+/position"), format!("{root}/events/+")];
+    own.into_iter().chain(output.discovery_root().map(|root| format!("{root}/+/config"))).collect()
+}
+
+/// Whether any topic matches both what is subscribed to and what is published.
+fn meet(subscribed: &str, published: &str) -> bool {
+    let (mut subscribed, mut published) = (subscribed.split('/'), published.split('/'));
+    loop {
+        match (subscribed.next(), published.next()) {
+            (Some("#"), _) | (None, None) => return true,
+            (Some(one), Some(other)) if one == other || one == "+" || other == "+" => {}
+            _ => return false,
+        }
+    }
+}
+
+/// Whether some of the entries read what some of them publish at the same broker.
+fn read_themselves(brokers: &[MqttBroker]) -> bool {
+    let publishing = brokers.iter().filter_map(|broker| Some((broker, broker.output.as_ref()?)));
+    let mut publishing = publishing.map(|(broker, output)| (broker, published(output, broker.organization)));
+    publishing.any(|(publisher, published)| {
+        let is_same =
+            |it: &&MqttBroker| it.port == publisher.port && it.host.eq_ignore_ascii_case(&publisher.host);
+        let mut filters = brokers.iter().filter(is_same).filter_map(|it| it.input.as_ref());
+        filters
+            .any(|input| input.topics.iter().any(|filter| published.iter().any(|topic| meet(filter, topic))))
     })
 }
 
@@ -253,6 +268,11 @@ impl Value for Vec<MqttBroker> {
                     "one for each broker, organization and payload, whose topics go together, and one that publishes",
                 );
             }
+        }
+        if read_themselves(&brokers) {
+            return Err(
+                "without a topic that has what is published at that broker: the server would read what it says itself",
+            );
         }
         Ok(brokers)
     }
@@ -318,14 +338,23 @@ mod tests {
             "mqtt://h/ORG?publish=a&payload=traccar&topic=%23",
             "mqtt://h/ORG?publish=a&payload=traccar&topic=a/+/vehicles/+/position",
             "mqtt://h/ORG?publish=a&payload=traccar&topic=a/ORG/events/geofence.entry",
+            "mqtt://h/ORG?publish=a&payload=traccar&topic=+/ORG/events/geofence.entry",
+            "mqtt://h/ORG?publish=a&payload=traccar&topic=a/+/+/0190b3c2-7a51-7c3e-9d0a-000000000001/position",
+            "mqtt://h/ORG?publish=a&discovery=h&payload=traccar&topic=+/+/waypost/+/config",
+            "mqtt://h/ORG?publish=a,mqtt://h/ORG?payload=traccar&topic=a/%23",
+            "mqtt://h/ORG?payload=traccar&topic=a/+/events/%23,mqtt://u:p@H/0190b3c2-7a51-7c3e-9d0a-000000000002?publish=a",
             "mqtt://h/ORG?payload=traccar&topic=a,mqtt://h/ORG?payload=traccar&topic=b",
         ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(
-            read("mqtt://h/ORG?payload=traccar&topic=a,mqtt://h/ORG?payload=flespi&topic=b").unwrap().len(),
-            2
-        );
+        for right in [
+            "mqtt://h/ORG?payload=traccar&topic=a,mqtt://h/ORG?payload=flespi&topic=b",
+            // At another broker, and beside what is published.
+            "mqtt://h/ORG?publish=a,mqtt://h:1884/ORG?payload=traccar&topic=a/%23",
+            "mqtt://h/ORG?publish=a,mqtt://h/ORG?payload=traccar&topic=a/+/+&topic=a/+/vehicles/+&topic=+/a/%23",
+        ] {
+            assert_eq!(read(right).map(|brokers| brokers.len()), Ok(2), "{right}");
+        }
     }
 
     #[test]

@@ -103,7 +103,8 @@ pub struct Webhook {
     /// Why the server disabled it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disabled_reason: Option<DisabledReason>,
-    /// Since when every attempt has failed; absent: the last one succeeded, or there was none.
+    /// Since when every attempt has failed; absent: the last one succeeded, there was none since the webhook was changed, or what failed
+    /// was given up and nothing waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failing_since: Option<Timestamp>,
     /// When the event that holds up the others is sent again.

@@ -15,6 +15,9 @@ use tokio::sync::watch;
 use super::letter::Letter;
 use crate::store::private;
 
+/// Bytes of the longest line that every mail server takes (RFC 5321), without its end.
+const LONGEST_LINE: usize = 998;
+
 /// A mail transport.
 #[derive(Clone)]
 pub enum Transport {
@@ -104,11 +107,12 @@ impl Transport {
     }
 
     /// Encodes a text so that its lines stay whole where possible: a link copied out of a saved letter works.
-    /// Quoted-printable, which breaks long lines, is for servers that may accept nothing but ASCII.
+    /// Quoted-printable, which breaks long lines, is for servers that may accept nothing but ASCII, and no line beyond a bound.
     pub(super) fn body(&self, text: &str) -> Body {
         let lines = || text.replace('\n', "\r\n").into_bytes();
+        let is_plain = text.is_ascii() && text.lines().all(|line| line.len() <= LONGEST_LINE);
         match self {
-            _ if text.is_ascii() => Body::dangerous_pre_encoded(lines(), ContentTransferEncoding::SevenBit),
+            _ if is_plain => Body::dangerous_pre_encoded(lines(), ContentTransferEncoding::SevenBit),
             Self::Folder(_) => Body::dangerous_pre_encoded(lines(), ContentTransferEncoding::EightBit),
             _ => Body::new(text.to_owned()),
         }
@@ -207,5 +211,12 @@ mod tests {
         let sent = |text: &str| String::from_utf8(memory.body(text).into_vec()).unwrap();
         assert!(sent(&format!("Hello Ada,\n{link}\n")).lines().any(|line| line == link));
         assert!(sent(&format!("Hello Zoë,\n{link}\n")).is_ascii());
+        // No server need take a longer line than these.
+        for (length, is_whole) in [(998, true), (999, false)] {
+            let long = format!("Hello Ada,\n{}\n", "x".repeat(length));
+            let sent = sent(&long);
+            assert!(sent.is_ascii() && sent.lines().all(|line| line.len() <= 998), "{length}");
+            assert_eq!(sent.lines().any(|line| line.len() == length), is_whole);
+        }
     }
 }

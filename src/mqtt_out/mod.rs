@@ -12,6 +12,7 @@ mod positions;
 mod publisher;
 mod session;
 mod target;
+mod unacknowledged;
 mod window;
 
 pub use meters::Meters;

@@ -4,25 +4,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rumqttc::{AsyncClient, Event, EventLoop, MqttOptions, Packet};
-use tokio::time::{sleep, timeout};
 use waypost_actors::meters::Share;
 
 use super::parts::Ports;
 use super::session::Session;
 use super::target::{Parts, Target};
+use super::unacknowledged::Unacknowledged;
 use super::window::Window;
 use crate::config::{MqttBroker, MqttOutput};
-use crate::ingest::mqtt::{MqttError, publisher};
+use crate::ingest::mqtt::{MqttError, Pauses, publisher};
 
 /// Events that are on their way to a broker.
 const MOST_UNDER_WAY: u16 = 100;
 /// Messages that wait for the connection. What waits longer waits where newer positions take their place.
 const MOST_HANDED_OVER: usize = 64;
-/// A broker has this long to let the server in.
+/// A broker has this long to let the server in, and a message as long to leave: one of megabytes takes its time.
 const CONNECTED_WITHIN: Duration = Duration::from_secs(15);
-/// Pause after the first failure to reach the broker; each is twice the one before.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Publishes to one broker.
 pub struct Publisher {
@@ -51,42 +48,55 @@ impl Publisher {
     async fn publish(&self) {
         self.target.until_active().await;
         self.target.begin().await;
-        let mut pause = FIRST_PAUSE;
+        let (mut pauses, mut unacknowledged) = (Pauses::default(), Unacknowledged::default());
         loop {
             self.target.until_active().await;
             let why = match self.connect().await {
                 Ok((client, events)) => {
-                    pause = FIRST_PAUSE;
-                    self.serve(client, events).await
+                    pauses.connected();
+                    self.serve(client, events, &mut unacknowledged).await
                 }
                 Err(why) => why,
             };
             self.target.save().await;
             tracing::warn!(broker = %self.target.broker, why, "nothing is published to the broker; it is tried again");
-            sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pauses.wait().await;
         }
     }
 
     async fn connect(&self) -> Result<(AsyncClient, EventLoop), String> {
         let (client, mut events) = AsyncClient::new(self.options.clone(), MOST_HANDED_OVER);
-        match timeout(CONNECTED_WITHIN, events.poll()).await {
-            Ok(Ok(Event::Incoming(Packet::ConnAck(_)))) => Ok((client, events)),
-            Ok(Ok(other)) => Err(format!("the broker says {other:?} instead of letting the server in")),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err("the broker does not answer".to_owned()),
+        let mut options = events.network_options();
+        options.set_connection_timeout(CONNECTED_WITHIN.as_secs());
+        events.set_network_options(options);
+        match events.poll().await {
+            Ok(Event::Incoming(Packet::ConnAck(_))) => Ok((client, events)),
+            Ok(other) => Err(format!("the broker says {other:?} instead of letting the server in")),
+            Err(error) => Err(error.to_string()),
         }
     }
 
     /// Publishes over a connection until it ends; returns why it did.
-    async fn serve(&self, client: AsyncClient, mut events: EventLoop) -> String {
+    async fn serve(
+        &self,
+        client: AsyncClient,
+        mut events: EventLoop,
+        unacknowledged: &mut Unacknowledged,
+    ) -> String {
         tracing::info!(broker = %self.target.broker, "connected to the broker, to publish");
         let _connected = Share::new(Arc::clone(&self.target.parts.meters), |of| &of.connected).of(1);
-        let window = Window::new(self.target.next(), MOST_UNDER_WAY.into());
+        let window = Window::new(self.target.next(), MOST_UNDER_WAY.into(), unacknowledged.is_any());
         let session = Session::new(&self.target, client, window);
-        tokio::select! {
+        let why = tokio::select! {
             why = session.listen(&mut events) => why,
             why = session.work() => why,
+        };
+        let first = session.first_unacknowledged();
+        let is_refused = unacknowledged.ended(self.target.next(), first.map(|(sequence, _)| sequence));
+        if is_refused && let Some((sequence, bytes)) = first {
+            tracing::error!(broker = %self.target.broker, sequence, bytes, "the broker takes an event on no connection: it is passed over, so that others follow");
+            self.target.reached(sequence + 1);
         }
+        why
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rumqttc::{AsyncClient, Event, EventLoop, Packet, QoS};
 use tokio::sync::Notify;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use waypost_actors::live::LiveError;
 use waypost_actors::model::{ChangeKind, ChangedResource, VehicleId};
 use waypost_actors::watch::{Audience, Interest, News, Watch};
@@ -26,6 +26,11 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Looks between two at whether the organization is active, and between two saves of a cursor that only passes over what
 /// concerns others.
 const LOOKS_BETWEEN: u32 = 30;
+/// Looks until a connection stands, over which an event goes that was not acknowledged on the connection before: one that a broker
+/// ends at once, whatever comes, must not count against the event.
+const LOOKS_UNTIL_IT_STANDS: u32 = 5;
+/// Pause between two warnings about an entry of the log that what follows waits for.
+const TELL_EVERY: Duration = Duration::from_secs(60);
 /// A connection over which nothing happens for this long, not even a ping, is hung.
 const SILENT_FOR: Duration = Duration::from_secs(75);
 /// Events that wait for the connection.
@@ -52,10 +57,18 @@ enum Publication {
     Deleted(String),
 }
 
+/// A publication that waits.
+struct Due {
+    /// The number of its entry of the log.
+    sequence: i64,
+    /// Whether that entry is done with it.
+    is_last: bool,
+    publication: Publication,
+}
+
 /// What waits for the connection.
 struct Waiting {
-    /// Each with the number before which everything is done with it.
-    events: VecDeque<(i64, Publication)>,
+    events: VecDeque<Due>,
     /// The next number to be read from the log.
     read_to: i64,
     recent: Recent,
@@ -63,11 +76,13 @@ struct Waiting {
     positions: Positions,
     show: Option<ShowPosition>,
     discovery: Option<Discovery>,
+    /// When it was said last that an entry of the log cannot be told.
+    warned_at: Option<Instant>,
 }
 
 impl Waiting {
     fn has_room(&self) -> bool {
-        let bytes = |(_, publication): &(i64, Publication)| match publication {
+        let bytes = |due: &Due| match &due.publication {
             Publication::Event(message) => message.body.len(),
             Publication::Deleted(_) => 0,
         };
@@ -79,6 +94,11 @@ impl<'a> Session<'a> {
     pub(super) fn new(target: &'a Target, client: AsyncClient, window: Window) -> Self {
         let root = target.output.root(target.organization());
         Self { target, root, client, window: RefCell::new(window), moved: Notify::new() }
+    }
+
+    /// The first event that went over the connection and is not acknowledged: the number of its entry of the log, and its bytes.
+    pub(super) fn first_unacknowledged(&self) -> Option<(i64, usize)> {
+        self.window.borrow().first()
     }
 
     /// Keeps the connection going; returns why it ended.
@@ -114,7 +134,8 @@ impl<'a> Session<'a> {
             if let Err(error) = self.fill(&mut waiting).await {
                 tracing::debug!(%error, "what is to be published is read later");
             }
-            self.hand_over(&mut waiting);
+            let stands = looks >= LOOKS_UNTIL_IT_STANDS || !self.window.borrow().is_cautious();
+            self.hand_over(&mut waiting, stands);
             tokio::select! {
                 () = self.moved.notified() => {}
                 news = poll_fn(|cx| watch.poll_news(false, cx)) => match news {
@@ -151,8 +172,8 @@ impl<'a> Session<'a> {
             geofence_ids: Vec::new(),
         });
         let (read_to, positions) = (self.window.borrow().reached(), Positions::default());
-        let discovery = of.output.discovery_root().map(Discovery::new);
-        Waiting { events: VecDeque::new(), read_to, recent, writer, positions, show: None, discovery }
+        let (discovery, events) = (of.output.discovery_root().map(Discovery::new), VecDeque::new());
+        Waiting { events, read_to, recent, writer, positions, show: None, discovery, warned_at: None }
     }
 
     fn audience(&self) -> Audience {
@@ -186,8 +207,18 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Reads what follows in the log, as far as there is room.
+    /// Reads what follows in the log, as far as there is room, and notes how far that is.
     async fn fill(&self, waiting: &mut Waiting) -> Result<(), String> {
+        let read = self.read(waiting).await;
+        if waiting.events.is_empty() {
+            let mut window = self.window.borrow_mut();
+            window.passed(waiting.read_to);
+            self.target.reached(window.reached());
+        }
+        read
+    }
+
+    async fn read(&self, waiting: &mut Waiting) -> Result<(), String> {
         let of = self.target;
         'reading: while waiting.has_room() {
             let from = waiting.read_to;
@@ -203,8 +234,11 @@ impl<'a> Session<'a> {
                     break 'reading;
                 }
                 let sequence = entry.sequence();
-                let message = waiting.writer.write(&entry, &of.ports.show_change).await?;
-                let message = message.filter(|message| is_short_enough(message, sequence));
+                let message = waiting.writer.write(&entry, &of.ports.show_change).await;
+                if let Err(error) = &message {
+                    self.cannot_tell(waiting, sequence, error);
+                }
+                let message = message?.filter(|message| is_short_enough(message, sequence));
                 waiting.read_to = sequence + 1;
                 self.put(&entry, message, waiting);
             }
@@ -213,12 +247,15 @@ impl<'a> Session<'a> {
                 break;
             }
         }
-        if waiting.events.is_empty() {
-            let mut window = self.window.borrow_mut();
-            window.passed(waiting.read_to);
-            of.reached(window.reached());
-        }
         Ok(())
+    }
+
+    /// Says that all that follows an entry of the log waits, since it cannot be told now.
+    fn cannot_tell(&self, waiting: &mut Waiting, sequence: i64, error: &str) {
+        if waiting.warned_at.is_none_or(|at| at.elapsed() >= TELL_EVERY) {
+            waiting.warned_at = Some(Instant::now());
+            tracing::warn!(broker = %self.target.broker, sequence, error, "a broker waits: an entry of the log cannot be told");
+        }
     }
 
     /// Puts what is to be published of an entry of the log; all of it is published before the entry is done.
@@ -239,14 +276,15 @@ impl<'a> Session<'a> {
         publications.extend(message.map(Publication::Event));
         let last = publications.len();
         for (number, publication) in (1..).zip(publications) {
-            waiting.events.push_back((entry.sequence() + i64::from(number == last), publication));
+            let (sequence, is_last) = (entry.sequence(), number == last);
+            waiting.events.push_back(Due { sequence, is_last, publication });
         }
     }
 
-    /// Hands over events, positions and descriptions in turn until the connection has no room or nothing waits.
-    fn hand_over(&self, waiting: &mut Waiting) {
+    /// Hands over events, if the connection stands, positions and descriptions in turn until it has no room or nothing waits.
+    fn hand_over(&self, waiting: &mut Waiting, stands: bool) {
         loop {
-            let is_event = self.window.borrow().has_room() && !waiting.events.is_empty();
+            let is_event = stands && self.window.borrow().has_room() && !waiting.events.is_empty();
             if is_event && !self.hand_over_event(waiting) {
                 return;
             }
@@ -265,8 +303,8 @@ impl<'a> Session<'a> {
     }
 
     fn hand_over_event(&self, waiting: &mut Waiting) -> bool {
-        let Some((next, publication)) = waiting.events.front() else { return true };
-        let next = *next;
+        let Some(Due { sequence, is_last, publication }) = waiting.events.front() else { return true };
+        let (sequence, is_last) = (*sequence, *is_last);
         let (topic, retain, body) = match publication {
             Publication::Event(message) => {
                 (format!("{}/events/{}", self.root, message.event_type), false, message.body.clone())
@@ -277,7 +315,7 @@ impl<'a> Session<'a> {
         let is_taken = self.client.try_publish(topic, QoS::AtLeastOnce, retain, body).is_ok();
         if is_taken {
             waiting.events.pop_front();
-            self.window.borrow_mut().push(next, bytes);
+            self.window.borrow_mut().push(sequence, is_last, bytes);
         }
         is_taken
     }

@@ -92,7 +92,8 @@ pub async fn find(on: On<'_>, scope: &OrgScope, webhook: Uuid, id: Uuid) -> Resu
     Ok(row.map(WebhookAttempt::from))
 }
 
-/// Adds attempts, each with its webhook.
+/// Adds attempts, each with its webhook. Those that are there already stay as they are: they come again after a commit of which
+/// nobody knows whether it was one.
 pub(super) async fn insert(tx: &mut Tx, attempts: &[(Uuid, WebhookAttempt)]) -> Result<()> {
     let each = || attempts.iter().map(|(_, attempt)| attempt);
     let rows = Insert {
@@ -112,7 +113,7 @@ pub(super) async fn insert(tx: &mut Tx, attempts: &[(Uuid, WebhookAttempt)]) -> 
             Column::MaybeText(each().map(|attempt| attempt.detail.as_deref()).collect()),
             Column::MaybeText(each().map(|attempt| attempt.answer.as_deref()).collect()),
         ],
-        after: "",
+        after: "on conflict (id) do nothing",
     };
     rows.run(tx).await?;
     Ok(())

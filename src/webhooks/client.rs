@@ -30,7 +30,7 @@ const BODY_WITHIN: Duration = Duration::from_secs(2);
 /// Bytes that are kept of it.
 const BODY_BYTES: usize = 1_000;
 /// A connection that nothing was sent over for this long is closed: before most receivers close it.
-const IDLE: Duration = Duration::from_secs(3);
+pub(super) const IDLE: Duration = Duration::from_secs(3);
 /// The longest life of a connection: after it, the name is looked up and its address checked again.
 const LIFETIME: Duration = Duration::from_secs(60);
 /// The name by which receivers know the sender.
@@ -39,7 +39,16 @@ const USER_AGENT: &str = concat!("Waypost-Webhooks/", env!("CARGO_PKG_VERSION"))
 /// Looks up the addresses of a name with a port.
 pub(super) type Resolve = Rc<dyn Fn(String, u16) -> LocalBoxFuture<'static, io::Result<Vec<SocketAddr>>>>;
 
-/// Sends to receivers.
+/// How receivers are connected to: what all clients of a thread have in common.
+pub(super) struct Dialer {
+    guard: Rc<Guard>,
+    resolve: Resolve,
+    tls: Arc<ClientConfig>,
+}
+
+/// Sends to a receiver. Its connections are kept for the next message and closed when the last copy of it is dropped: a
+/// connection that no message follows is closed by nothing else.
+#[derive(Clone)]
 pub(super) struct Client {
     http: awc::Client,
     /// A receiver has this long for the head of its answer, however slowly that comes.
@@ -82,10 +91,15 @@ pub(super) fn system_resolver() -> Resolve {
     })
 }
 
-impl Client {
-    /// A client for one thread.
+impl Dialer {
+    /// For one thread.
     pub(super) fn new(guard: Guard, resolve: Resolve) -> Self {
-        let guard = Rc::new(guard);
+        Self { guard: Rc::new(guard), resolve, tls: Arc::new(tls()) }
+    }
+
+    /// A client that has no connection yet.
+    pub(super) fn client(&self) -> Client {
+        let (guard, resolve) = (Rc::clone(&self.guard), Rc::clone(&self.resolve));
         let connect = fn_service(move |asked: ConnectInfo<Uri>| {
             let (guard, resolve) = (Rc::clone(&guard), Rc::clone(&resolve));
             async move {
@@ -95,7 +109,7 @@ impl Client {
         });
         let connector = Connector::new()
             .connector(connect)
-            .rustls_0_23(Arc::new(tls()))
+            .rustls_0_23(Arc::clone(&self.tls))
             .timeout(ANSWER_WITHIN)
             .handshake_timeout(ANSWER_WITHIN)
             .conn_keep_alive(IDLE)
@@ -107,9 +121,11 @@ impl Client {
             .disable_timeout()
             .add_default_header((header::USER_AGENT, USER_AGENT))
             .finish();
-        Self { http, answer_within: ANSWER_WITHIN }
+        Client { http, answer_within: ANSWER_WITHIN }
     }
+}
 
+impl Client {
     /// Posts a message.
     pub(super) async fn post(&self, url: &str, headers: Headers<'_>, body: String) -> Sent {
         let began = Instant::now();
@@ -259,7 +275,22 @@ mod tests {
     }
 
     fn client(resolve: Resolve) -> Client {
-        Client::new(Guard::new(vec!["127.0.0.1/32".parse().unwrap()]), resolve)
+        Dialer::new(Guard::new(vec!["127.0.0.1/32".parse().unwrap()]), resolve).client()
+    }
+
+    #[actix_rt::test]
+    async fn a_connection_is_kept_for_the_next_message_and_closed_with_its_client() {
+        const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+        let (at, connections) = receiver("127.0.0.1", OK).await;
+        let url = format!("http://{at}");
+        // This receiver takes a connection only once the one before is closed.
+        for many in 1..=2 {
+            let http = client(system_resolver());
+            for _ in 0..3 {
+                let sent = http.post(&url, HEADERS, "{}".into()).await;
+                assert_eq!((sent.status, connections.get()), (Some(200), many), "{sent:?}");
+            }
+        }
     }
 
     #[actix_rt::test]

@@ -4,14 +4,14 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
 use super::meters::{Meters, Standing};
 use crate::domain::webhook::WebhookAttempt;
-use crate::store::sql::{Db, SqlError};
+use crate::store::sql::{Db, SqlError, is_unavailable};
 use crate::store::webhook_attempt;
 use crate::store::webhook_delivery::{self, Progress};
 
@@ -23,6 +23,8 @@ const MOST_WAITING: usize = 20_000;
 const TRIM_AFTER: usize = 20_000;
 /// Attempts deleted per transaction.
 const TRIM_ROWS: i64 = 500;
+/// Pause between two warnings that the store refuses what is to be saved.
+const TELL_EVERY: Duration = Duration::from_secs(60);
 
 /// What is to be saved.
 pub(super) struct DeliveryLog {
@@ -36,6 +38,8 @@ pub(super) struct DeliveryLog {
     since_trim: usize,
     meters: Arc<Meters>,
     standing: Standing,
+    /// When it was told last that the store refuses what is to be saved.
+    told_at: Option<Instant>,
 }
 
 /// A part of it.
@@ -57,6 +61,7 @@ impl DeliveryLog {
             since_trim: 0,
             meters,
             standing,
+            told_at: None,
         }
     }
 
@@ -133,10 +138,27 @@ impl DeliveryLog {
             self.attempts.splice(0..0, part.attempts);
         }
     }
+
+    fn tell_refused(&mut self, error: &SqlError) {
+        if self.told_at.is_none_or(|at| at.elapsed() >= TELL_EVERY) {
+            self.told_at = Some(Instant::now());
+            tracing::warn!(%error, "the store refuses what webhooks were sent; a restart would deliver it again");
+        }
+    }
 }
 
-/// Saves everything that is due.
-pub(super) async fn save(delivery_log: &RefCell<DeliveryLog>, db: &Db) -> Result<(), SqlError> {
+/// Saves everything that is due; what cannot be saved now is saved later.
+pub(super) async fn save(delivery_log: &RefCell<DeliveryLog>, db: &Db) {
+    match save_due(delivery_log, db).await {
+        Ok(()) => {}
+        Err(error) if is_unavailable(&error) => {
+            tracing::debug!(%error, "what webhooks were sent is saved later");
+        }
+        Err(error) => delivery_log.borrow_mut().tell_refused(&error),
+    }
+}
+
+async fn save_due(delivery_log: &RefCell<DeliveryLog>, db: &Db) -> Result<(), SqlError> {
     loop {
         let part = delivery_log.borrow_mut().take();
         let Some(part) = part else { break };

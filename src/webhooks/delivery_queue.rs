@@ -10,7 +10,7 @@ use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
 use super::message::Message;
-use super::schedule;
+use super::schedule::{self, LONGEST_WAIT_SECONDS};
 use crate::domain::webhook::AttemptOutcome;
 use crate::store::webhook_delivery::{Progress, Stopped};
 
@@ -103,7 +103,7 @@ impl DeliveryQueue {
         self.items.front().map(|item| item.message.logged_at)
     }
 
-    /// Since when every attempt has failed.
+    /// Since when every attempt has failed, without days between them in which nothing was tried.
     pub(super) const fn failing_since(&self) -> Option<Timestamp> {
         self.failing_since
     }
@@ -119,14 +119,12 @@ impl DeliveryQueue {
         let index = match self.stopped {
             Some(stopped) if now < stopped.next_at || under_way > 0 => return None,
             Some(stopped) => {
-                let waiting = |item: &Item| item.state == State::Waiting;
-                let same =
-                    self.items.iter().position(|item| item.sequence == stopped.sequence && waiting(item));
-                // Revised meanwhile, it has another number: the first event takes its place.
-                let index = same.or_else(|| self.items.iter().position(waiting))?;
+                let index = self.in_place_of(stopped)?;
                 let item = &mut self.items[index];
-                item.attempts = item.attempts.max(stopped.attempts);
-                self.stopped = Some(Stopped { sequence: item.sequence, ..stopped });
+                if item.sequence == stopped.sequence {
+                    item.attempts = item.attempts.max(stopped.attempts);
+                }
+                self.stopped = Some(Stopped { sequence: item.sequence, attempts: item.attempts, ..stopped });
                 index
             }
             None if under_way >= MOST_UNDER_WAY => return None,
@@ -135,6 +133,15 @@ impl DeliveryQueue {
         let item = &mut self.items[index];
         item.state = State::UnderWay;
         Some((item.sequence, item.attempts + 1, Rc::clone(&item.message)))
+    }
+
+    /// The event that stopped the queue. If the log has it no more, since it was revised and has another number, the first one
+    /// takes its place: after the same pause, but with attempts of its own.
+    fn in_place_of(&self, stopped: Stopped) -> Option<usize> {
+        let waits = |item: &Item| item.state == State::Waiting;
+        let same = self.items.iter().position(|item| item.sequence == stopped.sequence && waits(item));
+        let is_read = self.read_to > stopped.sequence || self.room() == 0;
+        same.or_else(|| self.items.iter().position(waits).filter(|_| is_read))
     }
 
     fn first_of_its_vehicle(&self) -> Option<usize> {
@@ -156,7 +163,7 @@ impl DeliveryQueue {
         now: Timestamp,
         random: f64,
     ) -> AttemptOutcome {
-        let is_stopped_by_it = self.stopped.is_none_or(|stopped| stopped.sequence == sequence);
+        let stopped_by_another = self.stopped.filter(|stopped| stopped.sequence != sequence);
         let item = self.items.iter_mut().find(|item| item.sequence == sequence);
         let Some(item) = item else { return AttemptOutcome::Delivered };
         item.attempts += 1;
@@ -166,13 +173,20 @@ impl DeliveryQueue {
                 AttemptOutcome::Delivered
             }
             Ended::Failed(asked) => {
+                let is_late = |stopped: Stopped| now.seconds_since(stopped.next_at) > LONGEST_WAIT_SECONDS;
+                // The server or its organization was away meanwhile: what failed before that says nothing of today.
+                if self.stopped.is_some_and(is_late) {
+                    self.failing_since = None;
+                }
                 self.failing_since.get_or_insert(now);
                 match schedule::next_at(item.attempts, now, asked, random) {
                     Some(next_at) => {
                         item.state = State::Waiting;
-                        if is_stopped_by_it {
-                            self.stopped = Some(Stopped { sequence, attempts: item.attempts, next_at });
-                        }
+                        let asked_until = schedule::asked_until(now, asked);
+                        self.stopped = Some(match stopped_by_another {
+                            None => Stopped { sequence, attempts: item.attempts, next_at },
+                            Some(other) => Stopped { next_at: other.next_at.max(asked_until), ..other },
+                        });
                         return AttemptOutcome::Failed;
                     }
                     None => AttemptOutcome::GivenUp,
@@ -180,11 +194,13 @@ impl DeliveryQueue {
             }
         };
         item.state = State::Done;
-        if is_stopped_by_it {
-            self.stopped = None;
-        }
+        self.stopped = stopped_by_another;
         while self.items.front().is_some_and(|item| item.state == State::Done) {
             self.items.pop_front();
+        }
+        // Until something happens again nothing is tried, for however long: that is no row of failures.
+        if outcome == AttemptOutcome::GivenUp && self.items.is_empty() {
+            self.failing_since = None;
         }
         outcome
     }
@@ -289,11 +305,58 @@ mod tests {
         again.push(2, of(2));
         assert!(again.next(at(599)).is_none());
         assert_eq!(again.next(at(600)).map(|(sequence, attempt, _)| (sequence, attempt)), Some((1, 2)));
-        // Its event was revised, and has another number now.
+        // Its event was revised, and has another number now: that is waited for, and what failed was another event.
         let mut revised = DeliveryQueue::new(queue.progress());
         revised.push(7, of(1));
-        assert_eq!(revised.next(at(600)).map(|(sequence, attempt, _)| (sequence, attempt)), Some((7, 2)));
+        assert!(revised.next(at(599)).is_none());
+        assert_eq!(revised.next(at(600)).map(|(sequence, attempt, _)| (sequence, attempt)), Some((7, 1)));
         revised.done(7, Ended::Delivered, at(600), 0.0);
         assert!(!revised.is_stopped());
+    }
+
+    #[test]
+    fn no_other_event_goes_first_before_the_log_is_read_up_to_the_one_that_failed() {
+        let stopped = Some(Stopped { sequence: 5, attempts: 1, next_at: at(0) });
+        let mut queue = DeliveryQueue::new(Progress { stopped, ..queue().progress() });
+        queue.push(2, of(2));
+        assert!(queue.next(at(1)).is_none());
+        queue.push(5, of(5));
+        assert_eq!(queue.next(at(1)).map(|(sequence, attempt, _)| (sequence, attempt)), Some((5, 2)));
+    }
+
+    #[test]
+    fn whichever_failure_asks_for_the_longest_pause_is_heard() {
+        let mut queue = queue();
+        for sequence in 1..=3 {
+            queue.push(sequence, of(sequence as u128));
+        }
+        assert_eq!(sent(&mut queue, at(0)).len(), 3);
+        queue.done(1, Ended::Failed(None), at(0), 0.0);
+        queue.done(2, Ended::Failed(Some(60.0)), at(1), 0.0);
+        queue.done(3, Ended::Failed(Some(30.0)), at(2), 0.0);
+        let expected = Stopped { sequence: 1, attempts: 1, next_at: at(61) };
+        assert_eq!(queue.progress().stopped, Some(expected));
+    }
+
+    #[test]
+    fn failures_with_days_of_silence_between_them_are_no_row() {
+        let mut queue = queue();
+        queue.push(1, of(1));
+        let mut now = at(0);
+        while queue.next(now).is_some() {
+            queue.done(1, Ended::Failed(None), now, 0.0);
+            now = queue.progress().stopped.map_or(now, |stopped| stopped.next_at);
+        }
+        assert_eq!((queue.progress().next_sequence, queue.failing_since()), (2, None));
+        // The server, or its organization, was away for days.
+        queue.push(2, of(2));
+        queue.next(now);
+        queue.done(2, Ended::Failed(None), now, 0.0);
+        let later = now.plus_seconds(6.0 * 86_400.0);
+        let mut again = DeliveryQueue::new(queue.progress());
+        again.push(2, of(2));
+        again.next(later);
+        again.done(2, Ended::Failed(None), later, 0.0);
+        assert_eq!((queue.failing_since(), again.failing_since()), (Some(now), Some(later)));
     }
 }

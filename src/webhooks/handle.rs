@@ -17,7 +17,7 @@ const MOST_ORDERS: usize = 64;
 /// Why an order was not carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotDone {
-    /// Too many wait, or the server stops.
+    /// Too many wait, or too many of the organization are under way, or the server stops.
     Busy,
     /// The log has no such entry any more, or the webhook is not sent it.
     Gone,

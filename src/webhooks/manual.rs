@@ -24,10 +24,12 @@ pub(super) async fn send_now(
 ) -> Result<WebhookAttempt, NotDone> {
     let away = |_: SqlError| NotDone::Away;
     let target = Arc::new(target(db, webhook).await.map_err(away)?.ok_or(NotDone::Gone)?);
+    let _place = shared.orders.begin(target.organization_id).ok_or(NotDone::Busy)?;
     let message = match what {
         What::Test => message::test(&target, shared.clock.now()),
         What::Entry(sequence) => logged(shared, &target, sequence).await?,
     };
+    // A sender of its own: no connection stays open behind it, to wherever the webhook leads now.
     let attempted = Sender::new(Rc::clone(shared), target).send(&message).await;
     // Nothing is given up by it: what is in the queue goes on being tried.
     let outcome = if attempted.is_delivered() { AttemptOutcome::Delivered } else { AttemptOutcome::Failed };
@@ -38,9 +40,7 @@ pub(super) async fn send_now(
     let attempt = attempted.logged(&message, sequence, 1, outcome);
     shared.note(webhook, attempt.clone());
     // The user who ordered it may look it up next.
-    if let Err(error) = delivery_log::save(&shared.delivery_log, db).await {
-        tracing::debug!(%error, "an attempt is logged later");
-    }
+    delivery_log::save(&shared.delivery_log, db).await;
     Ok(attempt)
 }
 

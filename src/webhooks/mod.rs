@@ -14,6 +14,7 @@ mod log;
 mod manual;
 mod message;
 mod meters;
+mod orders;
 mod parts;
 mod recent;
 mod schedule;

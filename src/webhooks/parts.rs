@@ -11,9 +11,10 @@ use waypost_actors::model::OrganizationId;
 use waypost_actors::ports::RecordLog;
 use waypost_actors::watch::Audience;
 
-use super::client::Client;
+use super::client::Dialer;
 use super::delivery_log::DeliveryLog;
 use super::log::read_log;
+use super::orders::Orders;
 use super::recent::Recent;
 use crate::auth::MasterKey;
 use crate::clock::Clock;
@@ -37,11 +38,12 @@ pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) log: Arc<dyn RecordLog>,
     pub(super) master: MasterKey,
-    pub(super) client: Client,
+    pub(super) dialer: Dialer,
     pub(super) ports: Ports,
     pub(super) recent: RefCell<Recent>,
     pub(super) delivery_log: RefCell<DeliveryLog>,
     pub(super) reading: Semaphore,
+    pub(super) orders: Orders,
 }
 
 impl Shared {

@@ -19,7 +19,7 @@ const PAUSES_SECONDS: [f64; 9] = [
 /// A pause is longer by up to this part of it, so that what failed together does not come together.
 const JITTER: f64 = 0.1;
 /// The longest time that a receiver may ask to wait, in seconds.
-const LONGEST_WAIT_SECONDS: f64 = 24.0 * HOUR;
+pub(super) const LONGEST_WAIT_SECONDS: f64 = 24.0 * HOUR;
 /// A webhook with nothing but failures for this long is disabled. Seconds: 5 days.
 pub(super) const DISABLED_AFTER_SECONDS: f64 = 5.0 * 24.0 * HOUR;
 
@@ -28,7 +28,12 @@ pub(super) const DISABLED_AFTER_SECONDS: f64 = 5.0 * 24.0 * HOUR;
 pub(super) fn next_at(attempts: i64, now: Timestamp, asked: Option<f64>, random: f64) -> Option<Timestamp> {
     let pause = PAUSES_SECONDS.get(usize::try_from(attempts - 1).ok()?)?;
     let pause = pause * (1.0 + JITTER * random);
-    Some(now.plus_seconds(pause.max(asked.unwrap_or(0.0).min(LONGEST_WAIT_SECONDS))))
+    Some(now.plus_seconds(pause).max(asked_until(now, asked)))
+}
+
+/// Until when a receiver asked, now, to be sent nothing.
+pub(super) fn asked_until(now: Timestamp, asked: Option<f64>) -> Timestamp {
+    now.plus_seconds(asked.unwrap_or(0.0).min(LONGEST_WAIT_SECONDS))
 }
 
 #[cfg(test)]

@@ -16,10 +16,11 @@ use waypost_actors::model::OrganizationId;
 use waypost_actors::ports::RecordLog;
 use waypost_actors::watch::{Audience, Interest, News, Watch};
 
-use super::client::{Client, system_resolver};
+use super::client::{Dialer, system_resolver};
 use super::delivery_log::{self, DeliveryLog};
 use super::handle::{Inbox, NotDone, Order, Webhooks};
 use super::manual::send_now;
+use super::orders::Orders;
 use super::parts::{Ports, Shared};
 use super::worker::Worker;
 use crate::clock::Clock;
@@ -71,11 +72,12 @@ impl Supervisor {
             clock,
             log,
             master: handle.master.clone(),
-            client: Client::new((*handle.guard).clone(), system_resolver()),
+            dialer: Dialer::new((*handle.guard).clone(), system_resolver()),
             ports,
             recent: RefCell::default(),
             delivery_log: RefCell::new(DeliveryLog::new(Arc::clone(&handle.meters))),
             reading: Semaphore::new(READING),
+            orders: Orders::default(),
         };
         let (served, ordering) = (HashMap::new(), Arc::new(Semaphore::new(MOST_ORDERED)));
         Some(Self { db, live, shared: Rc::new(shared), inbox, served, ordering })
@@ -117,19 +119,13 @@ impl Supervisor {
                         self.look().await;
                     }
                     self.shared.delivery_log.borrow_mut().tell(self.shared.clock.now());
-                    self.save().await;
+                    delivery_log::save(&self.shared.delivery_log, &self.db).await;
                 }
             }
         }
         self.served.clear();
         self.shared.delivery_log.borrow_mut().hurry();
-        self.save().await;
-    }
-
-    async fn save(&self) {
-        if let Err(error) = delivery_log::save(&self.shared.delivery_log, &self.db).await {
-            tracing::debug!(%error, "what webhooks were sent is saved later");
-        }
+        delivery_log::save(&self.shared.delivery_log, &self.db).await;
     }
 
     /// Watches the live core; what came before is in the log.
@@ -169,9 +165,14 @@ impl Supervisor {
             if known.is_some_and(|served| served.target == target && served.moves == stored.moves) {
                 continue;
             }
+            let is_edited = known.is_some_and(|served| served.target != target);
             let reached = self.shared.delivery_log.borrow().progress(target.id);
-            let progress = reached.filter(|reached| reached.moves == stored.moves).unwrap_or(stored);
-            self.shared.delivery_log.borrow_mut().reached(target.id, progress, false);
+            let mut progress = reached.filter(|reached| reached.moves == stored.moves).unwrap_or(stored);
+            if is_edited {
+                // What failed was sent to what the webhook was before; as it is now, it is tried at once.
+                progress = Progress { failing_since: None, stopped: None, ..progress };
+            }
+            self.shared.delivery_log.borrow_mut().reached(target.id, progress, is_edited);
             let wake = Rc::new(Notify::new());
             let worker = Worker::new(Rc::clone(&self.shared), target.clone(), progress, Rc::clone(&wake));
             let task = AbortOnDropHandle::new(actix_rt::spawn(worker.run()));

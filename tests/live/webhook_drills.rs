@@ -20,6 +20,7 @@ use crate::wire::crossings;
 for_each_engine!(
     killed_in_the_middle_of_deliveries_nothing_is_missing,
     many_that_hang_cost_the_others_nothing,
+    one_that_is_changed_is_tried_at_once,
 );
 
 /// What a variable says, or what a slice takes.
@@ -165,5 +166,26 @@ async fn many_that_hang_cost_the_others_nothing(store: TestStore) {
             at(0.99)
         );
     }
+    server.stop().await;
+}
+
+async fn one_that_is_changed_is_tried_at_once(store: TestStore) {
+    let server = start(&store).await;
+    let fleet = server.fleet("org").await;
+    let (fails, takes) = (Receiver::start().await, Receiver::start().await);
+    let later = "HTTP/1.1 503 Later\r\nretry-after: 3600\r\ncontent-length: 0\r\n\r\n";
+    fails.answer(move |_| Some(later.to_owned()));
+    let (bus, _) = (fleet.bus("one").await, fleet.fence("Depot").await);
+    let path = webhook(&fleet, &fails).await;
+    bus.cross(&server, 1, 2).await;
+    let is_stopped = async |expected: bool| {
+        let shown = server.get(&path, &fleet.admin).await.ok(200);
+        ["failingSince", "nextAttemptAt"].iter().all(|name| shown.get(name).is_some() == expected)
+    };
+    eventually(DEADLINE, async || is_stopped(true).await).await;
+    server.put(&path, &fleet.admin, json!({ "url": takes.url })).await.ok(200);
+    eventually(DEADLINE, async || ids(&takes).len() >= 2).await;
+    eventually(DEADLINE, async || is_stopped(false).await).await;
+    assert_eq!(ids(&fails).len(), 1);
     server.stop().await;
 }

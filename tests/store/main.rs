@@ -35,3 +35,4 @@ mod transfer;
 mod trips;
 mod upgrade;
 mod values;
+mod webhooks;

@@ -7,7 +7,9 @@
 mod batch;
 mod client;
 mod message;
+mod pauses;
 mod session;
 
 pub use client::{MqttError, check, publisher};
+pub use pauses::Pauses;
 pub use session::Subscriber;

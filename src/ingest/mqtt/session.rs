@@ -15,6 +15,7 @@ use waypost_actors::live::Live;
 use super::batch::Batch;
 use super::client::{self, MqttError};
 use super::message::Message;
+use super::pauses::Pauses;
 use crate::auth::{Auth, Reports};
 use crate::config::{MqttBroker, MqttInput, MqttPayload};
 use crate::domain::organization::OrganizationStatus;
@@ -30,9 +31,6 @@ const INPUT: &str = "mqtt";
 const MOST_HELD: usize = 1_000;
 /// Bytes of those.
 const MOST_HELD_BYTES: usize = 16 * 1024 * 1024;
-/// Pause after the first failure to reach the broker; each is twice the one before.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Pause before an organization that may not report is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
@@ -94,11 +92,11 @@ impl Shared<'_> {
     /// Reads the broker, and connects to it anew for as long as it takes.
     async fn listen(&self, events: &mut EventLoop, held: mpsc::Sender<Message>) {
         let room = Arc::new(Semaphore::new(MOST_HELD_BYTES));
-        let mut pause = FIRST_PAUSE;
+        let mut pauses = Pauses::default();
         loop {
             match events.poll().await {
                 Ok(Event::Incoming(Packet::ConnAck(connected))) => {
-                    pause = FIRST_PAUSE;
+                    pauses.connected();
                     self.subscribe(connected);
                 }
                 Ok(Event::Incoming(Packet::SubAck(answer))) => self.check_subscribed(&answer),
@@ -115,8 +113,7 @@ impl Shared<'_> {
                 Err(error) => {
                     self.ended.set(self.ended.get() + 1);
                     tracing::warn!(broker = %self.broker, %error, "no connection to the broker; it is tried again");
-                    sleep(pause).await;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    pauses.wait().await;
                 }
             }
         }
