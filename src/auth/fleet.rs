@@ -9,6 +9,7 @@ use waypost_actors::model::{OrganizationId, Timestamp, TrackerId};
 use super::scope::OrgScope;
 use super::service::{Auth, TrackerNames};
 use super::tracker::{self, TrackerCredential};
+use crate::domain::pending_tracker::MOST_NAME_CHARS;
 use crate::domain::tracker::{TrackerConfig, TrackerStatus};
 use crate::sessions::ChangeCounter;
 use crate::store::sql::{Db, SqlError};
@@ -120,9 +121,7 @@ impl Fleet {
             self.known.clear();
             self.as_of = count;
         }
-        // A tracker's name has no control characters, and PostgreSQL accepts no NUL: such names need no lookup.
-        let may_be = |name: &&str| !name.chars().any(char::is_control);
-        let unknown = names.filter(|name| !self.known.contains_key(*name)).filter(may_be);
+        let unknown = names.filter(|name| !self.known.contains_key(*name) && may_be_called(name));
         let mut unknown: Vec<&str> = unknown.collect();
         unknown.sort_unstable();
         unknown.dedup();
@@ -176,6 +175,29 @@ impl Fleet {
             Some(Some(tracker)) if tracker.status == TrackerStatus::Active => Named::Tracker(tracker),
             Some(Some(tracker)) => Named::Disabled(tracker.tracker_id),
             Some(None) | None => Named::Unknown,
+        }
+    }
+}
+
+/// Whether a tracker may be called so, by its id or the device's own. Other names are not looked up (PostgreSQL accepts no NUL), and
+/// not kept, so that what is kept of names is small however long they are.
+fn may_be_called(name: &str) -> bool {
+    // Counted no further than needed: whoever reports makes names as long as a frame.
+    name.chars().nth(MOST_NAME_CHARS).is_none() && !name.chars().any(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_tracker_can_be_called_is_neither_looked_up_nor_kept() {
+        let (longest, longer) = ("ö".repeat(MOST_NAME_CHARS), "x".repeat(MOST_NAME_CHARS + 1));
+        for name in ["imei-1", "{0190b3c2-7a51-7c3e-9d0a-5b7f6c1e2d43}", longest.as_str()] {
+            assert!(may_be_called(name), "{name}");
+        }
+        for name in ["a\0b", "a\nb", longer.as_str()] {
+            assert!(!may_be_called(name), "{name:?}");
         }
     }
 }

@@ -12,7 +12,7 @@ pub const MOST_FIXES: usize = 20;
 /// Bytes of a kept fix; a longer one is not kept.
 const MOST_FIX_BYTES: usize = 1_024;
 /// Characters of the longest name a tracker may have.
-const MOST_NAME_CHARS: usize = 64;
+pub const MOST_NAME_CHARS: usize = 64;
 
 /// A device that reported for an organization and is no tracker of it yet. It becomes one by `POST /v1/trackers` with its
 /// `uniqueId` and a vehicle, which then gets the fixes that are kept.

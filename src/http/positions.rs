@@ -146,7 +146,7 @@ pub async fn create_positions(
     let reports = reporting(&context, &request).await?.reports(&context);
     body::accept(&request, &["application/json"])?;
     let bytes = body::read(&request, payload.into_inner()).await?;
-    let Positions { items, ignored } = read_items(&bytes)?;
+    let Positions { items, ignored, .. } = read_items(&bytes)?;
     let mut intake = Intake::new(context.live.clone(), reports, context.report_log.clone());
     intake.warn(ignored);
     let batch = intake.take(0, items).await.map_err(not_taken)?;
@@ -176,7 +176,7 @@ fn read_items(bytes: &[u8]) -> Result<Positions<'_>, Problem> {
         return Err(json::parse(bytes).err().unwrap_or_else(|| invalid("items is missing".to_owned())));
     };
     let positions = read.map_err(|bad| invalid(bad.0))?;
-    let many = positions.items.len();
+    let many = positions.many;
     if many > MAX_ITEMS {
         return Err(invalid(format!("items may have {MAX_ITEMS} members, this one has {many}")));
     }

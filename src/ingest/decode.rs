@@ -13,6 +13,9 @@ pub use super::item::{BadItem, Item};
 use super::unreadable;
 use super::wire::Text;
 
+/// Most items in a frame.
+pub const MAX_ITEMS: usize = 500;
+
 /// A message of a client on the socket.
 #[derive(Debug)]
 pub enum Heard<'a> {
@@ -28,15 +31,17 @@ pub enum Heard<'a> {
 /// Positions as they were reported.
 #[derive(Debug)]
 pub struct Positions<'a> {
-    /// The items, in their order.
+    /// The items, in their order; none if there are more than may be and one of them is wrong.
     pub items: Vec<Result<Item<'a>, BadItem>>,
+    /// How many there are.
+    pub many: usize,
     /// What stood beside them and is not known.
     pub ignored: Vec<IgnoredMember>,
 }
 
 impl<'a> From<Vec<Result<Item<'a>, BadItem>>> for Positions<'a> {
     fn from(items: Vec<Result<Item<'a>, BadItem>>) -> Self {
-        Self { items, ignored: Vec::new() }
+        Self { many: items.len(), items, ignored: Vec::new() }
     }
 }
 
@@ -95,7 +100,7 @@ pub fn frame(text: &str) -> Result<Heard<'_>, BadFrame> {
     match (&*frame.kind, frame.items) {
         ("positions", Some(list)) => {
             let ignored = unknown_beside_items(text.as_bytes(), &FRAME_MEMBERS);
-            Ok(Heard::Positions(Positions { items: items(list.get())?, ignored }))
+            Ok(Heard::Positions(Positions { ignored, ..items(list.get())? }))
         }
         ("positions", None) => Err(BadFrame("a positions frame needs items".to_owned())),
         ("hello", _) => Ok(Heard::Hello { boot_id: frame.boot_id.map(|Text(boot)| boot.into_owned()) }),
@@ -106,21 +111,27 @@ pub fn frame(text: &str) -> Result<Heard<'_>, BadFrame> {
 /// Reads the body of a request; `None` if it is no object with items.
 pub fn body(bytes: &[u8]) -> Option<Result<Positions<'_>, BadFrame>> {
     if let Ok(PlainBody { items: list }) = serde_json::from_slice(bytes) {
-        return Some(items(list.get()).map(Positions::from));
+        return Some(items(list.get()));
     }
     let Body { items: list } = serde_json::from_slice(bytes).ok()?;
     let ignored = unknown_beside_items(bytes, &["items"]);
-    Some(items(list.get()).map(|items| Positions { items, ignored }))
+    Some(items(list.get()).map(|read| Positions { ignored, ..read }))
 }
 
 /// Reads a JSON list of items: all at once or, after an error, one by one to find the bad ones.
-fn items(list: &str) -> Result<Vec<Result<Item<'_>, BadItem>>, BadFrame> {
+fn items(list: &str) -> Result<Positions<'_>, BadFrame> {
     if let Ok(GoodItems(items)) = serde_json::from_str(list) {
-        return Ok(items);
+        return Ok(items.into());
     }
     let raw: Vec<&RawValue> =
         unreadable::read(list.as_bytes()).map_err(|why| BadFrame(format!("items is not a list: {why}")))?;
-    Ok(raw.into_iter().map(|item| read_item(item.get())).collect())
+    let many = raw.len();
+    if many > MAX_ITEMS {
+        // To say what is wrong with each would take hundreds of times the room of the list, for a frame that is refused.
+        return Ok(Positions { items: Vec::new(), many, ignored: Vec::new() });
+    }
+    let items: Vec<_> = raw.into_iter().map(|item| read_item(item.get())).collect();
+    Ok(items.into())
 }
 
 /// Items without an error.
@@ -211,6 +222,18 @@ mod tests {
             "recordedAt 1 looks like seconds since 1970; send milliseconds (1000) or an RFC 3339 text"
         );
         assert!(detail(4).starts_with("must be an object with recordedAt"));
+    }
+
+    #[test]
+    fn of_more_items_than_may_be_none_that_is_wrong_is_read() {
+        let list = |many: usize| format!("[{}]", vec!["0"; many].join(","));
+        assert_eq!(positions(&list(MAX_ITEMS)).len(), MAX_ITEMS);
+        let text = format!(r#"{{"type":"positions","items":{}}}"#, list(100_000));
+        let Ok(Heard::Positions(read)) = frame(&text) else { panic!("positions") };
+        assert_eq!((read.items.len(), read.many), (0, 100_000));
+        let text = format!(r#"{{"items":{},"more":1}}"#, list(MAX_ITEMS + 1));
+        let Some(Ok(read)) = body(text.as_bytes()) else { panic!("positions") };
+        assert_eq!((read.items.len(), read.many, read.ignored.len()), (0, MAX_ITEMS + 1, 1));
     }
 
     #[test]

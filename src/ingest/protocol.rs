@@ -3,6 +3,7 @@
 use serde::Serialize;
 use waypost_actors::model::{Timestamp, TrackerId};
 
+pub use super::decode::MAX_ITEMS;
 use super::ignored_members::Warning;
 use super::intake::Rejected;
 use crate::domain::tracker::TrackerConfig;
@@ -15,8 +16,6 @@ pub const BEARER_PREFIX: &str = "bearer.";
 pub const MAX_FRAME_BYTES: usize = 256 * 1024;
 /// Most characters in a boot's name, which is remembered per tracker.
 pub const MAX_BOOT_ID_CHARS: usize = 64;
-/// Most items in a frame.
-pub const MAX_ITEMS: usize = 500;
 /// Most frames that may wait for their commit; beyond that, the socket is not read.
 pub const CREDIT: usize = 8;
 

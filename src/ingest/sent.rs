@@ -73,8 +73,9 @@ impl Sent {
         self.waiting.len()
     }
 
-    /// What to do with a frame that begins with this item.
-    pub(super) fn admit(&mut self, first_seq: i64, now: Instant) -> FrameAction {
+    /// What to do with a frame of these items, from the first to the last. A gap is closed by the frame that has the item to
+    /// resume with; one that repeats what came before that is taken too, but says nothing of what failed.
+    pub(super) fn admit(&mut self, (first_seq, last_seq): (i64, i64), now: Instant) -> FrameAction {
         match &mut self.gap {
             Some(gap) if first_seq > gap.resume_at => {
                 if now - gap.since >= GIVEN_UP_AFTER {
@@ -86,6 +87,7 @@ impl Sent {
                 gap.told_at = now;
                 FrameAction::Retry(gap.resume_at)
             }
+            Some(gap) if last_seq < gap.resume_at => FrameAction::Accept,
             _ => {
                 self.gap = None;
                 FrameAction::Accept
@@ -169,9 +171,24 @@ mod tests {
         let failed = Some((LiveError::Unavailable, 11));
         assert_eq!((outcome.acked, outcome.failed, sent.len()), (Some(10), failed, 0));
         for ahead in [31, 21, 12] {
-            assert_eq!(sent.admit(ahead, now), FrameAction::Ignore);
+            assert_eq!(sent.admit((ahead, ahead + 9), now), FrameAction::Ignore);
         }
-        assert_eq!((sent.admit(11, now), sent.admit(31, now)), (FrameAction::Accept, FrameAction::Accept));
+        for resumed in [11, 31] {
+            assert_eq!(sent.admit((resumed, resumed + 9), now), FrameAction::Accept);
+        }
+    }
+
+    #[test]
+    fn what_comes_again_from_before_a_gap_does_not_close_it() {
+        let (mut sent, now) = (Sent::default(), Instant::now());
+        sent.push(11, 20, ready(Err(LiveError::Unavailable)));
+        let outcome = sent.next().now_or_never().expect("it is done");
+        assert_eq!(outcome.failed, Some((LiveError::Unavailable, 11)));
+        // An ack of 30 would promise what failed.
+        assert_eq!(sent.admit((1, 10), now), FrameAction::Accept);
+        assert_eq!(sent.admit((21, 30), now), FrameAction::Ignore);
+        assert_eq!(sent.admit((8, 11), now), FrameAction::Accept);
+        assert_eq!(sent.admit((21, 30), now), FrameAction::Accept);
     }
 
     #[test]
@@ -180,7 +197,8 @@ mod tests {
         sent.push(1, 10, pending());
         // Resuming at 11 would acknowledge the first ten, whose outcome is unknown.
         assert_eq!(sent.fail(11, now), 1);
-        assert_eq!((sent.admit(11, now), sent.admit(1, now)), (FrameAction::Ignore, FrameAction::Accept));
+        assert_eq!(sent.admit((11, 20), now), FrameAction::Ignore);
+        assert_eq!(sent.admit((1, 10), now), FrameAction::Accept);
     }
 
     #[test]
@@ -189,19 +207,19 @@ mod tests {
         let at = |seconds| begin + Duration::from_secs(seconds);
         sent.fail(11, begin);
         assert_eq!(
-            (sent.admit(12, at(4)), sent.admit(12, at(5))),
+            (sent.admit((12, 12), at(4)), sent.admit((12, 12), at(5))),
             (FrameAction::Ignore, FrameAction::Retry(11))
         );
         assert_eq!(
-            (sent.admit(12, at(9)), sent.admit(12, at(10))),
+            (sent.admit((12, 12), at(9)), sent.admit((12, 12), at(10))),
             (FrameAction::Ignore, FrameAction::Retry(11))
         );
         // A new failure restarts the timers: the client had resumed as asked.
         sent.fail(11, at(12));
         assert_eq!(
-            (sent.admit(12, at(40)), sent.admit(12, at(42))),
+            (sent.admit((12, 12), at(40)), sent.admit((12, 12), at(42))),
             (FrameAction::Retry(11), FrameAction::GiveUp(11))
         );
-        assert_eq!(sent.admit(11, at(43)), FrameAction::Accept);
+        assert_eq!(sent.admit((11, 11), at(43)), FrameAction::Accept);
     }
 }

@@ -156,10 +156,7 @@ impl Socket {
     async fn text(&mut self, text: &str) -> Result<(), Stop> {
         match decode::frame(text).map_err(|bad| malformed(&bad.0))? {
             Heard::Hello { boot_id } => self.hello(boot_id).await,
-            Heard::Positions(Positions { items, ignored }) => {
-                self.intake.warn(ignored);
-                self.positions(items).await
-            }
+            Heard::Positions(read) => self.positions(read).await,
         }
     }
 
@@ -187,14 +184,15 @@ impl Socket {
         self.say(&Say::Config { tracker_id: None, unique_id: None, config }).await
     }
 
-    async fn positions(&mut self, mut items: Vec<Result<Item<'_>, BadItem>>) -> Result<(), Stop> {
-        if items.len() > MAX_ITEMS {
-            let count = items.len();
-            let detail = format!("a frame may have {MAX_ITEMS} items, this one has {count}");
+    async fn positions(&mut self, read: Positions<'_>) -> Result<(), Stop> {
+        let Positions { mut items, many, ignored } = read;
+        self.intake.warn(ignored);
+        if many > MAX_ITEMS {
+            let detail = format!("a frame may have {MAX_ITEMS} items, this one has {many}");
             return Err(Stop::Close(Close::TooLarge, detail));
         }
         let Some((first, last)) = numbers(&items)? else { return Ok(()) };
-        match self.sent.admit(first, Instant::now()) {
+        match self.sent.admit((first, last), Instant::now()) {
             FrameAction::Accept => {}
             FrameAction::Ignore => {
                 self.intake.show_provisional(items).await;

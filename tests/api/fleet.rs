@@ -55,14 +55,15 @@ fn a_whole_fleet_reports_on_one_socket() {
             item(5, json!({})),
             item(6, json!({ "uniqueId": "imei-2" })),
             item(7, json!({ "uniqueId": "nonsense" })),
+            item(8, json!({ "uniqueId": "x".repeat(65) })),
         ];
         say(&mut socket, &positions(&items)).await;
         let ack = hear(&mut socket).await;
-        assert_eq!((&ack["seq"], &ack["stored"]), (&json!(7), &json!(3)));
+        assert_eq!((&ack["seq"], &ack["stored"]), (&json!(8), &json!(3)));
         let unknown = |seq| (seq, "unknownTracker".to_owned());
         assert_eq!(
             refused(&ack),
-            [unknown(3), unknown(4), (5, "trackerRequired".to_owned()), unknown(7)],
+            [unknown(3), unknown(4), (5, "trackerRequired".to_owned()), unknown(7), unknown(8)],
             "another organization's tracker is like none"
         );
         for (vehicle, at) in [(one, "2026-05-01T11:01:00.000Z"), (two, "2026-05-01T11:06:00.000Z")] {
