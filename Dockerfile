@@ -19,8 +19,9 @@ ENV WAYPOST_LISTEN=0.0.0.0:8080 WAYPOST_DATA_DIR=/var/lib/waypost
 EXPOSE 8080
 # Time to commit what is acknowledged next and to tell the sockets.
 STOPSIGNAL SIGTERM
+# Whether the process lives, and not whether it is ready: what restarts the unhealthy must not end a server that waits for its store.
 # The image has no HTTP client; bash can open a socket.
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=3 CMD ["bash", "-c", \
-    "exec 3<>/dev/tcp/127.0.0.1/8080 && printf 'GET /readyz HTTP/1.0\\r\\n\\r\\n' >&3 && read -r line <&3 && [[ $line == *' 200 '* ]]"]
+    "exec 3<>/dev/tcp/127.0.0.1/8080 && printf 'GET /healthz HTTP/1.0\\r\\n\\r\\n' >&3 && read -r line <&3 && [[ $line == *' 200 '* ]]"]
 ENTRYPOINT ["waypost"]
 CMD ["serve"]

@@ -72,6 +72,7 @@ pub struct RateLimits {
     requests: Option<Bucket>,
     ingest: Option<Bucket>,
     shared: Option<RedisLimits>,
+    /// While Redis is away, until when it is left alone.
     away_until: Mutex<Option<Instant>>,
 }
 
@@ -132,10 +133,17 @@ impl RateLimits {
     async fn count_shared(&self, bucket: &Bucket, who: &str) -> Option<BucketState> {
         let shared = self.shared.as_ref().filter(|_| self.is_redis_there())?;
         match shared.count(bucket.class.as_str(), who, bucket.rate.count, bucket.rate.per).await {
-            Ok(counted) => Some(bucket.state(counted.remaining, counted.wait, counted.is_allowed)),
+            Ok(counted) => {
+                if self.away_until.lock().take_if(|until| Instant::now() >= *until).is_some() {
+                    tracing::info!("Redis counts again");
+                }
+                Some(bucket.state(counted.remaining, counted.wait, counted.is_allowed))
+            }
             Err(error) => {
-                tracing::warn!(%error, "Redis does not count; this process counts for itself");
-                *self.away_until.lock() = Some(Instant::now() + AWAY);
+                // Told once: while it is away, it is tried every second, by many requests at a time.
+                if self.away_until.lock().replace(Instant::now() + AWAY).is_none() {
+                    tracing::warn!(%error, "Redis does not count; this process counts for itself");
+                }
                 None
             }
         }

@@ -24,6 +24,8 @@ const COUNT_EVERY: u32 = 15;
 enum ServerState {
     /// Not serving yet, with the reason.
     Starting(String),
+    /// Not serving because another server has the store, which answers; with what is waited for.
+    Standby(String),
     /// It serves.
     Serving,
     /// Serving from memory while the store is away, with the reason.
@@ -52,6 +54,11 @@ impl Readiness {
         self.state.send_replace(ServerState::Starting(why.into()));
     }
 
+    /// Notes that another server has the store and this one waits for it.
+    pub fn standby(&self, why: impl Into<String>) {
+        self.state.send_replace(ServerState::Standby(why.into()));
+    }
+
     /// Notes that the store answers and requests are served.
     pub fn serving(&self) {
         self.state.send_replace(ServerState::Serving);
@@ -67,7 +74,9 @@ impl Readiness {
     pub fn trouble(&self) -> Option<String> {
         match &*self.state.borrow() {
             ServerState::Serving => None,
-            ServerState::Starting(why) | ServerState::Away(why) => Some(why.clone()),
+            ServerState::Starting(why) | ServerState::Standby(why) | ServerState::Away(why) => {
+                Some(why.clone())
+            }
             ServerState::Stopping => Some("the server stops".to_owned()),
         }
     }
@@ -82,10 +91,17 @@ impl Readiness {
         }
     }
 
-    /// Whether the store answered its last probe, or answered when the server began to stop.
+    /// Whether the store answered its last probe, or answered when the server began to stop, or says that another server has it.
     #[must_use]
     pub fn is_store_up(&self) -> bool {
-        matches!(*self.state.borrow(), ServerState::Serving | ServerState::Stopping)
+        let state = self.state.borrow();
+        matches!(*state, ServerState::Serving | ServerState::Standby(_) | ServerState::Stopping)
+    }
+
+    /// Whether it waits because another server has the store.
+    #[must_use]
+    pub fn is_standby(&self) -> bool {
+        matches!(*self.state.borrow(), ServerState::Standby(_))
     }
 
     /// The latest count of what waits in the store.
@@ -175,6 +191,19 @@ mod tests {
         readiness.stopping();
         readiness.note(Err(Trouble::Silent));
         assert_eq!(readiness.trouble().as_deref(), Some("the server stops"));
+    }
+
+    #[test]
+    fn a_standby_is_not_ready_and_its_store_is_there() {
+        let readiness = Readiness::default();
+        readiness.standby("another server has this store");
+        assert_eq!(readiness.trouble().as_deref(), Some("another server has this store"));
+        assert!(readiness.is_standby() && readiness.is_store_up());
+        readiness.starting("the database does not answer");
+        assert!(!readiness.is_standby() && !readiness.is_store_up());
+        readiness.standby("another server has this store");
+        readiness.serving();
+        assert!(!readiness.is_standby());
     }
 
     #[actix_rt::test]

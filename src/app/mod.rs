@@ -26,7 +26,7 @@ use waypost_actors::live::{LiveThreads, WatchdogConfig};
 use waypost_actors::ports::TrackStore;
 
 pub use self::ending::Ended;
-use self::ending::{CLOSE_WITHIN, SOCKETS_WITHIN};
+use self::ending::{CLOSE_WITHIN, SOCKETS_WITHIN, Serving};
 pub use self::error::StartError;
 use self::listeners::{Admin, RetryListener, serve};
 pub use self::node::Node;
@@ -159,7 +159,7 @@ impl Application {
     /// Serves until `asked` completes, another server takes over, or this one cannot go on. Then ends the sockets,
     /// commits and acknowledges what is on its way, and closes the store: within ten seconds, even if the store hangs.
     pub async fn run(mut self, asked: impl Future<Output = ()>) -> Result<Ended, StartError> {
-        let handle = self.server.handle();
+        let (handle, serving) = (self.server.handle(), Serving::default());
         let Context { live, mail, readiness, .. } = self.context.clone();
         self.organizations.run();
         let mut looking = actix_rt::spawn(readiness.clone().keep_looking(self.probe));
@@ -185,10 +185,10 @@ impl Application {
             if timeout(SOCKETS_WITHIN, self.sockets.wait()).await.is_err() {
                 tracing::warn!(open = self.sockets.len(), "sockets that do not end are cut");
             }
-            handle.stop(true).await;
+            serving.stop(&handle).await;
             ended
         };
-        let (ended, served) = tokio::join!(stop, self.server);
+        let (ended, served) = tokio::join!(stop, serving.run(self.server));
         served.map_err(StartError::Run)?;
         looking.abort();
         self.organizations.end().await;

@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 use waypost_actors::live::{LiveThreads, WatchdogConfig};
 
 use super::devices;
-use super::ending::{CLOSE_WITHIN, Ended, SOCKETS_WITHIN};
+use super::ending::{CLOSE_WITHIN, Ended, SOCKETS_WITHIN, Serving};
 use super::error::StartError;
 use super::listeners::{Admin, RetryListener, serve_cluster};
 use super::ownership::{JOIN_EVERY, Ownership, join};
@@ -133,7 +133,8 @@ impl Node {
     /// Serves until `asked` completes or a live core cannot go on. Then gives its shards back while it still hands requests on and
     /// says that it is not ready, ends its sockets and closes the store.
     pub async fn run(self, asked: impl Future<Output = ()>) -> Result<Ended, StartError> {
-        let (handle, sockets, readiness) = (self.server.handle(), self.sockets, self.parts.readiness.clone());
+        let (handle, serving) = (self.server.handle(), Serving::default());
+        let (sockets, readiness) = (self.sockets, self.parts.readiness.clone());
         let ownership = Ownership::new(
             Rc::clone(&self.parts),
             (self.url, self.node_address),
@@ -173,11 +174,11 @@ impl Node {
             if timeout(SOCKETS_WITHIN, sockets.wait()).await.is_err() {
                 tracing::debug!(open = sockets.len(), "sockets that do not end are cut");
             }
-            handle.stop(true).await;
+            serving.stop(&handle).await;
             drop(session);
             ended
         };
-        let (ended, served) = tokio::join!(stop, self.server);
+        let (ended, served) = tokio::join!(stop, serving.run(self.server));
         served.map_err(StartError::Run)?;
         looking.abort();
         if timeout(CLOSE_WITHIN, self.store.close()).await.is_err() {

@@ -61,7 +61,7 @@ impl Parts {
         let options = self.settings.store();
         let lock = lock::acquire(&options.location, || {
             tracing::warn!("another server has this store; waiting until it is gone");
-            self.readiness.starting("another server has this store; this one waits until it is gone");
+            self.readiness.standby("another server has this store; this one waits until it is gone");
         })
         .await?;
         self.readiness.starting("the server starts");

@@ -1,5 +1,7 @@
 //! `waypost serve`: the server, until it is asked to stop.
 
+use std::pin::pin;
+
 use anyhow::bail;
 
 use super::demo::refuse_demos;
@@ -18,13 +20,15 @@ pub(super) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     if settings.node_listen.is_some() {
         return serve_node(settings).await;
     }
+    // Heard from here to the end: a signal between the start and serving counts too.
+    let mut asked = pin!(stop_signal());
     let application = tokio::select! {
         built = Application::build(settings, Clock::system()) => built?,
         // Nothing needs finishing while it still waits for its store.
-        () = stop_signal() => return Ok(()),
+        () = &mut asked => return Ok(()),
     };
     greet(&application);
-    match application.run(stop_signal()).await? {
+    match application.run(asked).await? {
         Ended::Asked => Ok(()),
         Ended::Broken => bail!("the server cannot go on; its log says why"),
         Ended::TakenOver => {
@@ -36,9 +40,10 @@ pub(super) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
 }
 
 async fn serve_node(settings: Settings) -> anyhow::Result<()> {
+    let mut asked = pin!(stop_signal());
     let node = tokio::select! {
         built = Node::build(settings, Clock::system()) => built?,
-        () = stop_signal() => return Ok(()),
+        () = &mut asked => return Ok(()),
     };
     println!(
         "waypost {} listens on http://{}, for other nodes on {}",
@@ -49,7 +54,7 @@ async fn serve_node(settings: Settings) -> anyhow::Result<()> {
     if let Some(admin) = node.admin_address {
         println!("metrics at http://{admin}/metrics");
     }
-    match node.run(stop_signal()).await? {
+    match node.run(asked).await? {
         Ended::Asked => Ok(()),
         Ended::Broken | Ended::TakenOver => bail!("the node cannot go on; its log says why"),
     }

@@ -54,11 +54,14 @@ impl<K: Clone + Eq + Hash> KeyedLock<K> {
 
     /// Waits for a thing's turn, in the order of asking.
     pub async fn lock(&self, thing: K) -> KeyGuard<K> {
+        // Made first, so that who gives up waiting last removes the entry.
+        let mut guard = KeyGuard { lock: self.clone(), thing, gate: None };
         let gate = {
             let mut gates = self.gates.lock();
-            Arc::clone(gates.entry(thing.clone()).or_default())
+            Arc::clone(gates.entry(guard.thing.clone()).or_default())
         };
-        KeyGuard { lock: self.clone(), thing, gate: Some(gate.lock_owned().await) }
+        guard.gate = Some(gate.lock_owned().await);
+        guard
     }
 }
 
@@ -118,5 +121,12 @@ mod tests {
         drop(second);
         drop(first);
         assert!(lock.gates.lock().is_empty());
+
+        let first = lock.lock(thing).await;
+        let mut second = Box::pin(lock.lock(thing));
+        assert!(second.as_mut().now_or_never().is_none());
+        drop(first);
+        drop(second);
+        assert!(lock.gates.lock().is_empty(), "its turn came and was not taken");
     }
 }

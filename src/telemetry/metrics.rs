@@ -90,6 +90,8 @@ impl Sources {
         let version = env!("CARGO_PKG_VERSION");
         page.gauges("waypost_build", "The server's version, as a label", "version", [(version, 1.0)])?;
         page.gauge("waypost_ready", "Whether /readyz says 200", f64::from(self.trouble().is_none()))?;
+        let (name, help) = ("waypost_standby", "Whether another server has the store and this one waits");
+        page.gauge(name, help, f64::from(self.readiness.is_standby()))?;
         let store_up = f64::from(self.readiness.is_store_up());
         page.gauge("waypost_store_up", "Whether the store answered when it was asked last", store_up)?;
         page.counter("waypost_panics", "Panics anywhere in the process", panics::count())?;
@@ -126,12 +128,12 @@ impl Serving {
         }
     }
 
-    /// Fixes between their arrival and their commit.
-    fn in_flight(&self) -> FixesInFlight {
+    /// Fixes between their arrival and their commit, of each live core: one full core refuses, however empty the others are.
+    fn in_flight(&self) -> Vec<FixesInFlight> {
         match self {
-            Self::Whole(live, _) => live.in_flight(),
+            Self::Whole(live, _) => vec![live.in_flight()],
             Self::Shards(shards) => {
-                shards.served().into_iter().map(|(_, context)| context.live.in_flight()).sum()
+                shards.served().into_iter().map(|(_, context)| context.live.in_flight()).collect()
             }
         }
     }
@@ -185,7 +187,7 @@ fn published(page: &mut Page<'_>, of: &mqtt_out::Meters) -> fmt::Result {
     page.gauge("waypost_mqtt_brokers_connected", "Those of them that are connected", connected)
 }
 
-fn queues(page: &mut Page<'_>, of: &Figures, in_flight: FixesInFlight) -> fmt::Result {
+fn queues(page: &mut Page<'_>, of: &Figures, in_flight: &[FixesInFlight]) -> fmt::Result {
     let queues = [
         ("fixes", &of.fixes),
         ("writes", &of.writes),
@@ -200,13 +202,17 @@ fn queues(page: &mut Page<'_>, of: &Figures, in_flight: FixesInFlight) -> fmt::R
     page.counters("waypost_queue_refused", "What it turned away", "queue", counts(|of| of.refused.get()))?;
     let waited = queues.map(|(name, of)| (name, of.waited.read()));
     page.histograms("waypost_queue_waiting_seconds", "How long what got through waited", "queue", &waited)?;
+    let all: FixesInFlight = in_flight.iter().copied().sum();
     page.gauge(
         "waypost_fixes_on_their_way",
         "Fixes between their arrival and their commit",
-        f64::from(in_flight.count),
+        f64::from(all.count),
     )?;
-    let bound = f64::from(in_flight.capacity);
-    page.gauge("waypost_fixes_on_their_way_bound", "How many there may be", bound)
+    let bound = f64::from(all.capacity);
+    page.gauge("waypost_fixes_on_their_way_bound", "How many there may be", bound)?;
+    let used = in_flight.iter().map(|of| f64::from(of.count) / f64::from(of.capacity.max(1)));
+    let (name, help) = ("waypost_fixes_room_used", "The part of that room in use, of the fullest shard");
+    page.gauge(name, help, used.fold(0.0, f64::max))
 }
 
 fn commits(page: &mut Page<'_>, of: &Figures) -> fmt::Result {
@@ -279,7 +285,7 @@ impl Collector for Scrape {
         inputs(&mut page, tallies)?;
         deliveries(&mut page, webhooks)?;
         published(&mut page, mqtt_out)?;
-        queues(&mut page, live, serving.in_flight())?;
+        queues(&mut page, live, &serving.in_flight())?;
         commits(&mut page, live)?;
         actors(&mut page, live)
     }

@@ -88,6 +88,7 @@ fn it_says_whether_the_server_lives_and_is_ready_and_nothing_else() {
         // Nor do clients see the figures.
         app.get("/metrics", "").await.problem(404, "notFound");
         assert_eq!((app.metric("waypost_ready").await, app.metric("waypost_store_up").await), (1.0, 1.0));
+        assert_eq!(app.metric("waypost_standby").await, 0.0);
         app
     });
 }
@@ -115,6 +116,7 @@ fn what_happens_is_counted() {
         assert!(app.metric("waypost_newest_fix_timestamp_seconds").await > 1.7e9);
         assert_eq!(app.metric("waypost_vehicle_actors").await, 1.0);
         assert_eq!(app.metric("waypost_fixes_on_their_way").await, 0.0);
+        assert_eq!(app.metric("waypost_fixes_room_used").await, 0.0);
         app
     });
 }
