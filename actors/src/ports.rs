@@ -221,7 +221,8 @@ pub trait TrackStore: Send + Sync + 'static {
     /// or by a card: a part of what waits, in a transaction of its own that locks the row of numbers first. Answers the
     /// records with another driver, each with the next revision and number, and whether anything waits still. Once nothing
     /// waits, alerts that hang on master data and on the server's clock are put right and answered too: those of
-    /// licences that have expired, and those of silent vehicles that are gone. After an error the outcome is unknown.
+    /// licences that have expired, and those of silent vehicles that are gone. After an error other than
+    /// [`StoreError::Refused`] the outcome is unknown.
     fn revise_drivers(&self) -> BoxFuture<'_, Result<(Vec<Record>, bool), StoreError>>;
 
     /// Stores records of connections with the next numbers and the vehicles' names, in a transaction of its own that locks

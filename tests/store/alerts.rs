@@ -18,6 +18,7 @@ use crate::fleet::{FENCE, ORGANIZATION, at, commit, correcting, correction, entr
 for_each_engine!(
     one_is_stored_as_it_is_revised_and_taken_back,
     five_hundred_that_fall_silent_at_once_are_one,
+    who_was_heard_again_and_is_silent_once_more_holds_none_open,
     what_was_done_with_one_goes_with_it,
 );
 
@@ -82,16 +83,21 @@ async fn revised(track: &Track, clock: &AtomicI64, second: i64) -> (Vec<Record>,
     track.revise_drivers().await.expect("answered")
 }
 
+/// Vehicles of which changes can be told.
+async fn known(store: &TestStore, many: u128) {
+    let insert = "insert into vehicle (id, organization_id, name, category, status, fuel, tracking, created_at, updated_at) \
+        select $1, organization_id, 'Bus', category, status, fuel, tracking, created_at, updated_at from vehicle limit 1";
+    for number in 0..many {
+        store.db.write().sql(insert).bind(Uuid::from_u128(1_000 + number)).run().await.expect("a vehicle");
+    }
+}
+
 async fn five_hundred_that_fall_silent_at_once_are_one(store: TestStore) {
     let clock = Arc::new(AtomicI64::new(0));
     let tells = Arc::clone(&clock);
     let tell = Clock::from_fn(move || Timestamp::from_micros(tells.load(Ordering::Relaxed)));
     let track = stand(&store).await.with_clock(tell);
-    let insert = "insert into vehicle (id, organization_id, name, category, status, fuel, tracking, created_at, updated_at) \
-        select $1, organization_id, 'Bus', category, status, fuel, tracking, created_at, updated_at from vehicle limit 1";
-    for number in 0..500 {
-        store.db.write().sql(insert).bind(Uuid::from_u128(1_000 + number)).run().await.expect("a vehicle");
-    }
+    known(&store, 500).await;
     let offline: Vec<Record> =
         (0..500).map(|number| changed(number, Connection::Offline, 4_000 + number as i64 / 10)).collect();
     let mut seen = Vec::new();
@@ -126,6 +132,21 @@ async fn five_hundred_that_fall_silent_at_once_are_one(store: TestStore) {
     let ends: Vec<_> = ended.iter().map(|alert| (alert.id, alert.revision, alert.ended_at)).collect();
     assert_eq!((ends, more), (vec![(seen[0].id, 5, Some(at(5_800)))], false));
     assert_eq!(revised(&track, &clock, 5_900).await, (Vec::new(), false));
+}
+
+async fn who_was_heard_again_and_is_silent_once_more_holds_none_open(store: TestStore) {
+    let track = stand(&store).await;
+    known(&store, 2).await;
+    let silent: Vec<Record> = (0..2).map(|number| changed(number, Connection::Offline, 4_000)).collect();
+    let raised = told(&track, &silent).await;
+    assert_eq!(raised.iter().map(vehicles).collect::<Vec<_>>(), [2]);
+    // The first one is heard, and parks.
+    for change in [changed(0, Connection::Online, 4_100), changed(0, Connection::Stale, 4_900)] {
+        assert_eq!(told(&track, &[change]).await, []);
+    }
+    let ended = told(&track, &[changed(1, Connection::Online, 5_000)]).await;
+    let ends: Vec<_> = ended.iter().map(|alert| (alert.id, alert.revision, alert.ended_at)).collect();
+    assert_eq!(ends, [(raised[0].id, 2, Some(at(5_000)))]);
 }
 
 async fn what_was_done_with_one_goes_with_it(store: TestStore) {

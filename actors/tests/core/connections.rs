@@ -287,6 +287,21 @@ async fn what_is_stored_without_an_answer_is_not_told_twice() {
 }
 
 #[actix_rt::test]
+async fn one_that_is_refused_for_good_keeps_no_other_from_being_told() {
+    let world = world(3).await;
+    for number in 1..=3 {
+        say(&world, number).await;
+    }
+    // All three, then the first one alone, the other two, and the second one alone.
+    world.store.plan_connections(&[Fault::Refuse, Fault::None, Fault::Refuse, Fault::Refuse]);
+    pass(&world, 300.0).await;
+    becomes(&world, 1, Connection::Stale).await;
+    becomes(&world, 3, Connection::Stale).await;
+    assert_eq!((state(&world, 2).await, world.store.connections().len()), (Connection::Online, 2));
+    world.end().await;
+}
+
+#[actix_rt::test]
 async fn a_vehicle_that_is_deleted_and_one_that_moved_its_limit_are_told_right() {
     let world = world(2).await;
     say(&world, 1).await;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use waypost_actors::live::{LiveConfig, LiveError};
 use waypost_actors::model::{Cause, EventKind, Fence, Place};
 
+use crate::late::clean;
 use crate::store::{Fault, Store};
 use crate::world::{
     INSIDE, OUTSIDE, World, at, eventually, fence, fence_with, fix, known_vehicle, quick, square, vehicle,
@@ -173,6 +174,28 @@ async fn a_resting_vehicle_holds_up_its_own_settlement_and_no_other() {
     }
     eventually("it is settled", || world.store.is_settled(fence(1), 2)).await;
     assert_eq!(told(&world.store, 2).len(), 2);
+    world.end().await;
+}
+
+/// Only who could not settle it is asked again: each who settles a version dated back has its past corrected.
+#[actix_rt::test]
+async fn while_a_vehicle_rests_no_other_is_settled_again() {
+    let config = LiveConfig { restart_window: Duration::from_millis(300), ..quick() };
+    let world = World::with(3, config).await;
+    for number in 1..=3 {
+        park(&world, number, INSIDE).await;
+    }
+    world.clock.panic_next(4);
+    for _ in 0..2 {
+        let refused = within(world.live.reporter().report(vehicle(2), vec![fix(1.0, INSIDE)])).await;
+        assert_eq!(refused.unwrap_err(), LiveError::Unavailable);
+    }
+    let dated_back = fence_with(1, 1, version(2, Some(at(-10.0)), square(OUTSIDE)));
+    let _later = within(world.live.put_fences(vec![dated_back])).await;
+    eventually("it is settled", || world.store.is_settled(fence(1), 2)).await;
+    clean(&world.store, 3).await;
+    assert!(world.store.slices() <= 6, "{} slices of three vehicles", world.store.slices());
+    assert!((1..=3).all(|number| world.store.state(vehicle(number)).stay(fence(1)).is_none()));
     world.end().await;
 }
 

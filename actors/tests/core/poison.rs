@@ -107,6 +107,21 @@ async fn what_was_numbered_before_a_refused_write_counts() {
 }
 
 #[actix_rt::test]
+async fn drivers_that_the_store_refuses_to_put_right_hold_up_nothing() {
+    let world = World::with(1, quick()).await;
+    eventually("changes were looked for", || world.store.numberings() == 1).await;
+    world.store.refuse_drivers();
+    world.live.number_changes();
+    eventually("it is refused", || world.store.numberings() == 2).await;
+    let pending = within(world.live.reporter().report(vehicle(1), vec![fix(0.0, OUTSIDE)])).await.unwrap();
+    assert_eq!(within(pending.outcome()).await.unwrap().counts, stored(1));
+    assert_eq!(world.live.meters().failed_commits.get(), 0);
+    world.live.number_changes();
+    eventually("it is tried again", || world.store.numberings() == 3).await;
+    world.end().await;
+}
+
+#[actix_rt::test]
 async fn poison_among_many_reports_loses_and_doubles_nothing_else() {
     let world = World::with(4, LiveConfig { max_batch_rows: 12, ..quick() }).await;
     let fixes = crossings(60);

@@ -113,8 +113,13 @@ impl TrackStore for Store {
     }
 
     fn revise_drivers(&self) -> BoxFuture<'_, Result<(Vec<Record>, bool), StoreError>> {
-        self.books().numberings += 1;
-        Box::pin(std::future::ready(Ok((Vec::new(), false))))
+        let mut books = self.books();
+        books.numberings += 1;
+        let revised = match std::mem::take(&mut books.refuses_drivers) {
+            true => Err(StoreError::refused("never")),
+            false => Ok((Vec::new(), false)),
+        };
+        Box::pin(std::future::ready(revised))
     }
 
     fn log_connections<'a>(

@@ -36,6 +36,8 @@ pub(crate) struct Books {
     pub(crate) connection_faults: VecDeque<Fault>,
     /// How often changes were looked for.
     pub(crate) numberings: usize,
+    /// Whether the next revision of drivers is refused for good.
+    pub(crate) refuses_drivers: bool,
     /// How many changes of master data wait for their numbers.
     pub(crate) waiting_changes: usize,
     /// The numbers of the others.
@@ -200,6 +202,11 @@ impl Store {
     /// Changes of master data that wait for their numbers from now on.
     pub(crate) fn change(&self, many: usize) {
         self.books().waiting_changes += many;
+    }
+
+    /// Refuses the next revision of drivers for good.
+    pub(crate) fn refuse_drivers(&self) {
+        self.books().refuses_drivers = true;
     }
 
     /// How many times the writer looked for changes of master data.

@@ -7,7 +7,7 @@ use sqlx::FromRow;
 use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{Connection, EventId, Timestamp, VehicleId};
-use waypost_actors::tracking::{AlertRule, Record, license_expired, silent_while_moving};
+use waypost_actors::tracking::{AlertRule, Record, TOGETHER_SECONDS, license_expired, silent_while_moving};
 
 use super::numbering::take_numbers;
 use crate::domain::day::Day;
@@ -103,14 +103,18 @@ async fn open(tx: &mut Tx, rule: AlertRule) -> Result<Vec<Record>> {
     rows.into_iter().map(Record::try_from).collect()
 }
 
-/// Whether one of an alert's vehicles is in use and not heard of.
+/// Whether one of an alert's vehicles is in use and was not heard again: it may have fallen silent once more since, which is
+/// none of this alert.
 async fn is_still_silent(tx: &mut Tx, alert: &Record) -> Result<bool> {
     let vehicles = alert.as_alert().map_or(&[][..], |detail| &detail.vehicle_ids);
+    let [from, to] = [-TOGETHER_SECONDS, TOGETHER_SECONDS].map(|apart| alert.occurred_at.plus_seconds(apart));
     for some in vehicles.chunks(TOGETHER) {
-        let silent = "select exists (select 1 from vehicle v where v.deleted_at is null \
-            and (select r.kind from records r where r.vehicle_id = v.id and r.kind in ('online', 'stale', 'offline') \
-            order by r.sequence desc limit 1) <> 'online' and v.id in (";
-        let stmt = tx.on().sql(silent).push_each(some, |stmt, VehicleId(id)| stmt.push_bind(*id));
+        let silent = "select exists (select 1 from vehicle v join records o on o.vehicle_id = v.id \
+            and o.kind = 'offline' and o.occurred_at >= $1 and o.occurred_at <= $2 where v.deleted_at is null \
+            and not exists (select 1 from records r where r.vehicle_id = v.id and r.sequence > o.sequence \
+            and r.kind in ('online', 'stale', 'offline') and r.kind = 'online') and v.id in (";
+        let stmt = tx.on().sql(silent).bind(Time(from)).bind(Time(to));
+        let stmt = stmt.push_each(some, |stmt, VehicleId(id)| stmt.push_bind(*id));
         if stmt.push("))").scalar().await? {
             return Ok(true);
         }

@@ -29,22 +29,31 @@ impl Track {
     /// any more.
     pub(super) async fn revise_drivers(&self) -> Result<Option<(Vec<Record>, bool)>> {
         let Some(mut held) = self.hold_commits().await? else { return Ok(None) };
-        let tx = held.tx();
+        match self.revise_some(held.tx()).await {
+            Ok(revised) => held.commit().await.map(|()| Some(revised)),
+            Err(error) => {
+                held.rollback().await?;
+                Err(error)
+            }
+        }
+    }
+
+    /// The same in a transaction that excludes commits.
+    async fn revise_some(&self, tx: &mut Tx) -> Result<(Vec<Record>, bool)> {
         // Whose the cards are, and what readers said late, says which assignments there are.
         if cards::settle(tx).await? || cards::scan(tx, |vehicle| self.tail(vehicle)).await? {
-            return held.commit().await.map(|()| Some((Vec::new(), true)));
+            return Ok((Vec::new(), true));
         }
         let select = "select id, vehicle_id, driven_from, driven_to, changed_at from change where driven_from is not null";
         let stmt = tx.on().sql(select).and_of_shard(self.db.shard(), "organization_id");
         let waiting: Vec<Waiting> = stmt.push(" order by id limit 2").all().await?;
         let Some((change, vehicle, Time(from), Time(end), Time(changed_at))) = waiting.first().copied()
         else {
-            let alerts = follow_master_data(tx, self.clock.now()).await?;
-            return held.commit().await.map(|()| Some((alerts, false)));
+            return Ok((follow_master_data(tx, self.clock.now()).await?, false));
         };
         let made = card_assignment::make(tx, vehicle.into(), from, changed_at).await?;
         let until = match made {
-            Made::Busy => return held.rollback().await.map(|()| Some((Vec::new(), true))),
+            Made::Busy => return Ok((Vec::new(), true)),
             Made::UpTo(until) => until,
             Made::AsBefore | Made::Anew => end,
         };
@@ -63,8 +72,7 @@ impl Track {
         if !waits {
             revised.extend(follow_master_data(tx, self.clock.now()).await?);
         }
-        held.commit().await?;
-        Ok(Some((revised, waits)))
+        Ok((revised, waits))
     }
 }
 

@@ -299,7 +299,7 @@ impl TrackStore for Track {
     fn revise_drivers(&self) -> BoxFuture<'_, std::result::Result<(Vec<Record>, bool), StoreError>> {
         Box::pin(async move {
             self.require_durability()?;
-            self.revise_drivers().await.map_err(away)?.ok_or(StoreError::TakenOver)
+            self.revise_drivers().await.map_err(refused_fix::told)?.ok_or(StoreError::TakenOver)
         })
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use super::core::Core;
@@ -34,6 +35,10 @@ pub(super) const WAIT_FOR_RECENT: Duration = Duration::from_millis(500);
 const RECENT_SECONDS: f64 = 10.0;
 /// The longest time between two looks at the server's clock while a version dated ahead waits.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// The vehicles that still have to settle a version, each with what of its timeline that may have to do with; `None` until
+/// it is known which these are.
+type Left = Mutex<Option<Vec<(VehicleId, NearSpan)>>>;
 
 /// Changes from before the start that may not be settled yet.
 pub(crate) struct Unsettled {
@@ -253,19 +258,60 @@ impl Core {
         timeline: Arc<FenceTimeline>,
         version: i64,
     ) -> Result<Vec<VehicleId>, LiveError> {
-        let settled = self.settle(&timeline, version).await;
+        let left = Arc::<Left>::default();
+        let settled = self.settle(&timeline, version, &left).await;
         if settled == Err(LiveError::Unavailable) {
             self.again(move |core| {
-                let timeline = Arc::clone(&timeline);
-                async move { core.settle(&timeline, version).await.map(drop) }
+                let (timeline, left) = (Arc::clone(&timeline), Arc::clone(&left));
+                async move { core.settle(&timeline, version, &left).await.map(drop) }
             });
         }
         settled
     }
 
     /// Settles a published version against every vehicle it touches, those without a running actor too. Returns those that
-    /// await a correction.
-    async fn settle(&self, timeline: &Arc<FenceTimeline>, version: i64) -> Result<Vec<VehicleId>, LiveError> {
+    /// await a correction. When it is tried again, only those that are `left` are asked: the others would have their past
+    /// corrected once more each time.
+    async fn settle(
+        &self,
+        timeline: &Arc<FenceTimeline>,
+        version: i64,
+        left: &Left,
+    ) -> Result<Vec<VehicleId>, LiveError> {
+        let known = left.lock().take();
+        let touched = match known {
+            Some(touched) => touched,
+            None => self.touched(timeline, version).await?,
+        };
+        let (mut dirty, mut failed) = (Vec::new(), Vec::new());
+        let mut outcome = Ok(());
+        for some in touched.chunks(SETTLE_TOGETHER) {
+            let asked = some.iter().map(|(vehicle, span)| self.ask_to_settle(*vehicle, *span, false));
+            for ((vehicle, span), answer) in some.iter().zip(join_all(asked).await) {
+                match answer {
+                    Ok(outcome) if outcome.is_dirty => dirty.push(*vehicle),
+                    Ok(_) | Err(LiveError::UnknownVehicle) => {}
+                    Err(error) => {
+                        failed.push((*vehicle, *span));
+                        outcome = Err(error);
+                    }
+                }
+            }
+        }
+        *left.lock() = Some(failed);
+        outcome?;
+        // What is left to corrections is in the store, too, as dirty marks.
+        let settled = self.store.mark_settled(timeline.id, version).await;
+        settled.map_err(|_| LiveError::Unavailable)?;
+        Ok(dirty)
+    }
+
+    /// The vehicles that a published version touches, each with what of its timeline that may have to do with.
+    async fn touched(
+        &self,
+        timeline: &Arc<FenceTimeline>,
+        version: i64,
+    ) -> Result<Vec<(VehicleId, NearSpan)>, LiveError> {
         // Everything judged from here on sees the new snapshot; everything judged by the old one is handed to the
         // writer, and after the barrier is in the newest committed states.
         self.workers().drain().await;
@@ -273,24 +319,7 @@ impl Core {
         let touched = Touched { fence: Arc::clone(timeline), version };
         let touched = self.occupancy.send(touched).await.map_err(|_| LiveError::Stopped)?;
         let from = effective_from(timeline, version).unwrap_or(Timestamp::FIRST);
-        let touched = self.spans(timeline, from, touched).await?;
-        let mut dirty = Vec::new();
-        let mut outcome = Ok(());
-        for some in touched.chunks(SETTLE_TOGETHER) {
-            let asked = some.iter().map(|(vehicle, span)| self.ask_to_settle(*vehicle, *span, false));
-            for ((vehicle, _), answer) in some.iter().zip(join_all(asked).await) {
-                match answer {
-                    Ok(outcome) if outcome.is_dirty => dirty.push(*vehicle),
-                    Ok(_) | Err(LiveError::UnknownVehicle) => {}
-                    Err(error) => outcome = Err(error),
-                }
-            }
-        }
-        outcome?;
-        // What is left to corrections is in the store, too, as dirty marks.
-        let settled = self.store.mark_settled(timeline.id, version).await;
-        settled.map_err(|_| LiveError::Unavailable)?;
-        Ok(dirty)
+        self.spans(timeline, from, touched).await
     }
 
     /// What of each touched vehicle's timeline a fence that changes from an instant on may have to do with. A state tells of
@@ -327,8 +356,15 @@ impl Core {
 
     pub(super) async fn wait_for_corrections(&self, dirty: Vec<VehicleId>, patience: Duration) {
         if !dirty.is_empty() && !patience.is_zero() {
-            let clean = self.corrections.send(Await(dirty));
-            tokio::time::timeout(patience, clean).await.ok();
+            tokio::time::timeout(patience, self.clean(dirty)).await.ok();
+        }
+    }
+
+    /// Waits until some vehicles await no correction any more.
+    pub(super) async fn clean(&self, vehicles: Vec<VehicleId>) {
+        let (clean, is_clean) = oneshot::channel();
+        if self.corrections.send(Await { vehicles, clean }).await.is_ok() {
+            is_clean.await.ok();
         }
     }
 }

@@ -10,7 +10,6 @@ use super::settlement::WAIT_FOR_RECENT;
 use crate::actor::vehicle::report_batch::Outcome;
 use crate::actor::watch::occupancy::{Forget, Introduce};
 use crate::actor::writer::cache::CacheRemove;
-use crate::actor::writer::corrections::Await;
 use crate::error::LiveError;
 use crate::model::{Timestamp, Vehicle, VehicleId};
 use crate::tracking::NearSpan;
@@ -97,7 +96,7 @@ impl Core {
         // A vehicle cannot be forgotten while it awaits a correction, however long that takes.
         let core = Arc::clone(self);
         let forgotten = async move {
-            core.corrections.send(Await(vec![vehicle])).await.ok();
+            core.clean(vec![vehicle]).await;
             core.forget(vehicle).await
         };
         self.see_through_for(WAIT_FOR_RECENT, forgotten).await

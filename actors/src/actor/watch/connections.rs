@@ -27,7 +27,7 @@ use crate::tracking::{ConnectionChange, Record};
 
 /// Vehicles that may ask at once to be looked at; others ask with their next report.
 const MAILBOX: usize = 1_024;
-/// Records handed over at once.
+/// Records handed over at once, at most.
 const TOGETHER: usize = 500;
 /// If the server's clock goes back by more, silence counts anew. Seconds.
 const CLOCK_WENT_BACK_SECONDS: f64 = 60.0;
@@ -75,6 +75,8 @@ pub(crate) struct Connections {
     /// Vehicles whose state may have to be told.
     waiting: BTreeSet<VehicleId>,
     is_telling: bool,
+    /// Records handed over at once: fewer once the store has refused some, so that one at fault is found.
+    together: usize,
     /// The write generation at the last look: a new one begins after an outage.
     generation: u64,
     /// No silence began earlier.
@@ -114,7 +116,8 @@ impl Connections {
         let generation = parts.permits.generation();
         parts.tracked.values_mut().for_each(|tracked| tracked.be_no_later(now));
         let (wheel, waiting) = (TimerWheel::new(now), BTreeSet::new());
-        Self { parts, wheel, waiting, is_telling: false, generation, counts_from: now, looked_at: now }
+        let (is_telling, together) = (false, TOGETHER);
+        Self { parts, wheel, waiting, is_telling, together, generation, counts_from: now, looked_at: now }
     }
 
     /// What a vehicle is, as far as can be told; `None`: nobody asks.
@@ -208,7 +211,7 @@ impl Connections {
     /// The changes to tell next.
     fn changes(&mut self, now: Timestamp) -> Vec<ConnectionChange> {
         let mut changes = Vec::new();
-        while changes.len() < TOGETHER
+        while changes.len() < self.together
             && let Some(vehicle_id) = self.waiting.pop_first()
         {
             let change = self.change(vehicle_id, now);
@@ -258,11 +261,17 @@ impl Connections {
         }
         match told {
             Ok(()) => {
+                self.together = (self.together * 2).min(TOGETHER);
                 known.into_iter().for_each(|vehicle| self.line_up(vehicle));
                 self.tell(ctx);
             }
             // Until the next look, which knows whether the store was away.
             Err(NotLogged::Lost) => self.waiting.extend(known),
+            Err(NotLogged::Refused) if known.len() > 1 => {
+                self.together = known.len() / 2;
+                self.waiting.extend(known);
+                self.tell(ctx);
+            }
             Err(NotLogged::Refused) => {
                 let later = (self.parts.clock)().plus_seconds(REST_SECONDS);
                 for vehicle in known {
@@ -271,6 +280,7 @@ impl Connections {
                         self.wheel.put((vehicle, tracked.turn), later);
                     }
                 }
+                self.tell(ctx);
             }
         }
     }

@@ -81,8 +81,15 @@ impl Log {
 
     /// Revises recorded drivers and announces the revisions; returns whether more are queued.
     async fn revise_drivers(&mut self) -> Result<bool, Unnumbered> {
-        let (records, more) =
-            in_time(self.limit, self.store.revise_drivers()).await.map_err(Unnumbered::Failed)?;
+        let (records, more) = match in_time(self.limit, self.store.revise_drivers()).await {
+            Ok(revised) => revised,
+            // What vehicles report does not wait for that.
+            Err(StoreError::Refused(why)) => {
+                tracing::error!(%why, "the store refuses to put right who drove; it is tried again with the next change");
+                return Ok(false);
+            }
+            Err(error) => return Err(Unnumbered::Failed(error)),
+        };
         let many = records.len();
         self.counts(records.iter().map(|record| record.sequence))?;
         self.tell(Logged { records, ..Logged::default() }, many).await;

@@ -206,16 +206,19 @@ impl Handler<Dirty> for Corrections {
     }
 }
 
-/// Waits until some vehicles are clean; their pause, meant to share a correction with other late fixes, ends at
-/// once. From the edge of an edit, which gives up waiting when it takes too long.
+/// Tells once some vehicles are clean; their pause, meant to share a correction with other late fixes, ends at once. From the
+/// edge of an edit, which drops the other end when it has waited for long enough.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct Await(pub(crate) Vec<VehicleId>);
+pub(crate) struct Await {
+    pub(crate) vehicles: Vec<VehicleId>,
+    pub(crate) clean: oneshot::Sender<()>,
+}
 
 impl Handler<Await> for Corrections {
-    type Result = ResponseFuture<()>;
+    type Result = ();
 
-    fn handle(&mut self, Await(vehicles): Await, ctx: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, Await { vehicles, clean }: Await, ctx: &mut Context<Self>) {
         // Drops the waiters that gave up.
         self.waiters.retain(|waiter| !waiter.clean.is_closed());
         let vehicles: HashSet<_> = vehicles.into_iter().filter(|v| self.cases.contains_key(v)).collect();
@@ -223,12 +226,9 @@ impl Handler<Await> for Corrections {
             self.line_up(*vehicle, ctx);
         }
         if vehicles.is_empty() {
-            return Box::pin(std::future::ready(()));
+            clean.send(()).ok();
+        } else {
+            self.waiters.push(Waiter { vehicles, clean });
         }
-        let (clean, is_clean) = oneshot::channel();
-        self.waiters.push(Waiter { vehicles, clean });
-        Box::pin(async move {
-            is_clean.await.ok();
-        })
     }
 }
