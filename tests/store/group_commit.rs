@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::join;
+use tokio::sync::Barrier;
 use tokio::time::timeout;
 use uuid::Uuid;
 use waypost::store::handover::to_cluster;
@@ -154,12 +155,16 @@ fn a_batch_that_nobody_waits_for_any_more_is_not_begun() {
 fn each_thread_is_answered_whoever_commits() {
     run(Engine::Postgres, async |store| {
         let tracks = members(&store).await;
+        let all = Arc::new(Barrier::new(tracks.len()));
         let threads = tracks.into_iter().zip(0..).map(|(track, number)| {
+            let all = Arc::clone(&all);
             std::thread::spawn(move || {
                 let one_after_the_other = async {
                     for seconds in 1..=FIXES {
                         track.commit(&of(number, seconds)).await.expect("committed");
                     }
+                    // A thread of the server does not end before the others: their connection may be one that it opened.
+                    all.wait().await;
                 };
                 actix_rt::Runtime::new().expect("a runtime").block_on(one_after_the_other);
             })

@@ -27,13 +27,13 @@ async fn with_account(store: &TestStore) -> Uuid {
         password_hash: None,
         created_at: at(0),
     };
-    account::insert(store.db.write(), &account).await.unwrap();
+    account::insert(store.db.write(), &account).await.expect("the store answers");
     account.id
 }
 
 async fn a_session_that_is_refreshed_very_often_keeps_its_newest_tokens(store: TestStore) {
     let (account, family_id) = (with_account(&store).await, new_id());
-    let mut tx = store.db.begin().await.unwrap();
+    let mut tx = store.db.begin().await.expect("the store answers");
     for second in 0..1_010_usize {
         let token = NewRefreshToken {
             hash: &second.to_be_bytes(),
@@ -43,18 +43,23 @@ async fn a_session_that_is_refreshed_very_often_keeps_its_newest_tokens(store: T
             expires_at: at(1_000_000),
             ends_at: at(1_000_000),
         };
-        session::insert(tx.on(), &token).await.unwrap();
-        session::forget_oldest(tx.on(), family_id).await.unwrap();
+        session::insert(tx.on(), &token).await.expect("the store answers");
+        session::forget_oldest(tx.on(), family_id).await.expect("the store answers");
         if second < 1_009 {
             session::use_up(tx.on(), &second.to_be_bytes(), at(second + 1))
                 .await
-                .unwrap()
+                .expect("the store answers")
                 .expect("it is good");
         }
     }
     let is_known = async |tx: &mut waypost::store::sql::Tx, second: usize| {
-        session::find(tx.on(), &second.to_be_bytes()).await.unwrap().is_some()
+        session::find(tx.on(), &second.to_be_bytes()).await.expect("the store answers").is_some()
     };
     assert!(!is_known(&mut tx, 8).await && is_known(&mut tx, 9).await, "a thousand and the newest");
-    assert!(session::use_up(tx.on(), &1_009_usize.to_be_bytes(), at(1_010)).await.unwrap().is_some());
+    assert!(
+        session::use_up(tx.on(), &1_009_usize.to_be_bytes(), at(1_010))
+            .await
+            .expect("the store answers")
+            .is_some()
+    );
 }

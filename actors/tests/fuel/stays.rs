@@ -49,8 +49,8 @@ fn stayed(before: Option<Measured>, events: &[FuelEvent], hours: u32) -> (StayFu
 }
 
 fn kept_events(stay: &StayFuel) -> usize {
-    let kept = serde_json::to_value(stay).unwrap();
-    kept["events"].as_array().unwrap().len()
+    let kept = serde_json::to_value(stay).expect("it is written");
+    kept["events"].as_array().expect("it has a list").len()
 }
 
 #[test]
