@@ -24,4 +24,5 @@ pub mod sessions;
 pub mod socket;
 pub mod store;
 pub mod telemetry;
+pub mod throttle;
 pub mod webhooks;

@@ -1,11 +1,10 @@
 //! Hands requests and sockets on to the node that has their organization, and its answers back, as a proxy does.
 
-use std::cell::Cell;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use actix_http::{ResponseHead, ServiceConfig};
 use actix_web::body::BoxBody;
@@ -26,6 +25,7 @@ use crate::http::edge;
 use crate::http::limit;
 use crate::http::problem::Problem;
 use crate::socket;
+use crate::throttle::Throttle;
 
 /// Seconds after which a client may ask again: another node has the organization by then.
 const RETRY_SECONDS: u64 = 1;
@@ -56,8 +56,8 @@ impl Answered {
 #[derive(Clone)]
 pub struct Relay {
     pool: Pool,
-    /// When it was last logged that a node cannot be reached.
-    told_at: Rc<Cell<Option<Instant>>>,
+    /// How often it is logged that a node cannot be reached.
+    telling: Rc<Throttle>,
     shards: Shards,
     config: ServiceConfig,
     pub(super) stopping: CancellationToken,
@@ -70,7 +70,7 @@ impl Relay {
     pub fn new(shards: Shards, stopping: CancellationToken) -> Self {
         Self {
             pool: Pool::default(),
-            told_at: Rc::default(),
+            telling: Rc::new(Throttle::new(TOLD_EVERY)),
             shards,
             config: ServiceConfig::default(),
             stopping,
@@ -213,8 +213,7 @@ impl Relay {
 
     /// What a client is told while the owner of its organization is away.
     fn unreachable(&self, error: &io::Error) -> Problem {
-        if self.told_at.get().is_none_or(|at| at.elapsed() >= TOLD_EVERY) {
-            self.told_at.set(Some(Instant::now()));
+        if self.telling.is_due() {
             tracing::warn!(%error, "the server that has the organization cannot be reached");
         }
         Problem::new(Code::Unavailable)

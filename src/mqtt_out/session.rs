@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rumqttc::{AsyncClient, Event, EventLoop, Packet, QoS};
 use tokio::sync::Notify;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 use waypost_actors::live::LiveError;
 use waypost_actors::model::{ChangeKind, ChangedResource, VehicleId};
 use waypost_actors::watch::{Audience, Interest, News, Watch};
@@ -19,6 +19,7 @@ use super::positions::Positions;
 use super::target::Target;
 use super::window::Window;
 use crate::feed::Entry;
+use crate::throttle::Throttle;
 use crate::webhooks::{Known, Message, Recent, Selection, Writer, read_log};
 
 /// How often the fleet is looked at for new positions, and what was acknowledged is stored.
@@ -76,8 +77,8 @@ struct Waiting {
     positions: Positions,
     show: Option<ShowPosition>,
     discovery: Option<Discovery>,
-    /// When it was said last that an entry of the log cannot be told.
-    warned_at: Option<Instant>,
+    /// How often it is said that an entry of the log cannot be told.
+    warning: Throttle,
 }
 
 impl Waiting {
@@ -173,7 +174,16 @@ impl<'a> Session<'a> {
         });
         let (read_to, positions) = (self.window.borrow().reached(), Positions::default());
         let (discovery, events) = (of.output.discovery_root().map(Discovery::new), VecDeque::new());
-        Waiting { events, read_to, recent, writer, positions, show: None, discovery, warned_at: None }
+        Waiting {
+            events,
+            read_to,
+            recent,
+            writer,
+            positions,
+            show: None,
+            discovery,
+            warning: Throttle::new(TELL_EVERY),
+        }
     }
 
     fn audience(&self) -> Audience {
@@ -251,9 +261,8 @@ impl<'a> Session<'a> {
     }
 
     /// Says that all that follows an entry of the log waits, since it cannot be told now.
-    fn cannot_tell(&self, waiting: &mut Waiting, sequence: i64, error: &str) {
-        if waiting.warned_at.is_none_or(|at| at.elapsed() >= TELL_EVERY) {
-            waiting.warned_at = Some(Instant::now());
+    fn cannot_tell(&self, waiting: &Waiting, sequence: i64, error: &str) {
+        if waiting.warning.is_due() {
             tracing::warn!(broker = %self.target.broker, sequence, error, "a broker waits: an entry of the log cannot be told");
         }
     }

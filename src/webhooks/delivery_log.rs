@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
@@ -14,6 +14,7 @@ use crate::domain::webhook::WebhookAttempt;
 use crate::store::sql::{Db, SqlError, is_unavailable};
 use crate::store::webhook_attempt;
 use crate::store::webhook_delivery::{self, Progress};
+use crate::throttle::Throttle;
 
 /// Attempts and webhooks per transaction.
 const TOGETHER: usize = 200;
@@ -38,8 +39,8 @@ pub(super) struct DeliveryLog {
     since_trim: usize,
     meters: Arc<Meters>,
     standing: Standing,
-    /// When it was told last that the store refuses what is to be saved.
-    told_at: Option<Instant>,
+    /// How often it is told that the store refuses what is to be saved.
+    telling: Throttle,
 }
 
 /// A part of it.
@@ -61,7 +62,7 @@ impl DeliveryLog {
             since_trim: 0,
             meters,
             standing,
-            told_at: None,
+            telling: Throttle::new(TELL_EVERY),
         }
     }
 
@@ -139,9 +140,8 @@ impl DeliveryLog {
         }
     }
 
-    fn tell_refused(&mut self, error: &SqlError) {
-        if self.told_at.is_none_or(|at| at.elapsed() >= TELL_EVERY) {
-            self.told_at = Some(Instant::now());
+    fn tell_refused(&self, error: &SqlError) {
+        if self.telling.is_due() {
             tracing::warn!(%error, "the store refuses what webhooks were sent; a restart would deliver it again");
         }
     }
@@ -154,7 +154,7 @@ pub(super) async fn save(delivery_log: &RefCell<DeliveryLog>, db: &Db) {
         Err(error) if is_unavailable(&error) => {
             tracing::debug!(%error, "what webhooks were sent is saved later");
         }
-        Err(error) => delivery_log.borrow_mut().tell_refused(&error),
+        Err(error) => delivery_log.borrow().tell_refused(&error),
     }
 }
 

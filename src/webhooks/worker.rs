@@ -25,6 +25,7 @@ use crate::clock;
 use crate::domain::webhook::{AttemptOutcome, DisabledReason, WebhookAttempt};
 use crate::feed::Entry;
 use crate::store::webhook_delivery::{Progress, Target};
+use crate::throttle::Throttle;
 
 /// How often a stopped queue is looked at: the clock of the server may be set.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -55,8 +56,8 @@ pub(super) struct Worker {
     sent_at: Option<Instant>,
     /// When the entry came into the log that is to be read next and cannot be told.
     untold: Option<Timestamp>,
-    /// When that was said last.
-    warned_at: Option<Instant>,
+    /// How often that is said.
+    warning: Throttle,
 }
 
 /// An attempt that has ended.
@@ -133,7 +134,8 @@ impl Worker {
         let sender = Sender::new(Rc::clone(&shared), Arc::clone(&target));
         let writer = Writer::new(Selection::from(&*target));
         let queue = DeliveryQueue::new(progress);
-        Self { shared, target, sender, writer, queue, wake, sent_at: None, untold: None, warned_at: None }
+        let warning = Throttle::new(TELL_EVERY);
+        Self { shared, target, sender, writer, queue, wake, sent_at: None, untold: None, warning }
     }
 
     /// Delivers until it is aborted or the webhook is disabled.
@@ -221,8 +223,7 @@ impl Worker {
             Entry::Record(told) => told.record.detected_at,
             Entry::Change(change) => change.changed_at,
         });
-        if self.warned_at.is_none_or(|at| at.elapsed() >= TELL_EVERY) {
-            self.warned_at = Some(Instant::now());
+        if self.warning.is_due() {
             let (webhook, sequence) = (self.target.id, entry.sequence());
             tracing::warn!(%webhook, sequence, error, "a webhook waits: an entry of the log cannot be told");
         }
