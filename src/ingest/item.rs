@@ -35,6 +35,9 @@ impl<'a> Item<'a> {
     ) -> Self {
         // More than may be kept counts as not said: a fix is worth more than what it carries.
         let attributes = carried.seal().ok().flatten();
+        // Nor is it lost for a heading that there is not.
+        let heading_degrees = reported.heading_degrees.filter(|degrees| (0.0..=360.0).contains(degrees));
+        let reported = Reported { heading_degrees, ..reported };
         Self { seq: None, tracker, recorded_at, reported, attributes, ignored: Vec::new() }
     }
 }

@@ -57,7 +57,12 @@ pub(super) fn is_secret(name: &str) -> bool {
     SECRETS.iter().any(|part| name.contains(part))
 }
 
-/// The numbers under some names, in their order, up to the first that is missing.
-pub(super) fn in_a_row<T>(names: &[&str], of: impl Fn(&str) -> Option<T>) -> Vec<T> {
-    names.iter().map_while(|name| of(name)).collect()
+/// The values under some names, in their order, up to the first that is missing; and their names.
+pub(super) fn in_a_row<'n, T>(
+    names: &'n [&'n str],
+    of: impl Fn(&str) -> Option<T>,
+) -> (Vec<T>, &'n [&'n str]) {
+    let values: Vec<T> = names.iter().map_while(|name| of(name)).collect();
+    let named = &names[..values.len()];
+    (values, named)
 }

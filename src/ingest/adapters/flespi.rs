@@ -13,7 +13,6 @@ use super::adapter::Adapter;
 use super::carried::{in_a_row, note_others};
 use super::parsed::{Message, Parsed, Request, Words};
 use super::shape::Shape;
-use super::units::heading_degrees;
 use super::{instant, json};
 use crate::ingest::decode::{BadFrame, BadItem, Item};
 
@@ -98,17 +97,16 @@ fn carried(sent: &Map<String, Value>) -> NewAttributes {
             _ => {}
         }
     }
-    let temperatures = in_a_row(&TEMPERATURES, |name| sent.get(name)?.as_f64());
-    let inputs = in_a_row(&INPUTS, |name| sent.get(name)?.as_bool());
-    let in_lists = (&TEMPERATURES[..temperatures.len()], &INPUTS[..inputs.len()]);
+    let (temperatures, of_temperatures) = in_a_row(&TEMPERATURES, |name| sent.get(name)?.as_f64());
+    let (inputs, of_inputs) = in_a_row(&INPUTS, |name| sent.get(name)?.as_bool());
     carried.note("temperatureCelsius", Some(AttributeValue::Numbers(temperatures)));
     carried.note("inputs", Some(AttributeValue::Flags(inputs)));
     let is_read = |name: &str| {
         NOT_KEPT.iter().any(|part| name.starts_with(part))
             || name == "engine.ignition.status"
             || RENAMED.iter().any(|(known, _)| *known == name)
-            || in_lists.0.contains(&name)
-            || in_lists.1.contains(&name)
+            || of_temperatures.contains(&name)
+            || of_inputs.contains(&name)
     };
     note_others(&mut carried, sent, is_read);
     carried
@@ -128,7 +126,7 @@ fn message(sent: &str) -> Result<Message<'static>, BadItem> {
         latitude,
         longitude,
         speed_kmh: sent.speed,
-        heading_degrees: heading_degrees(sent.direction),
+        heading_degrees: sent.direction,
         altitude_meters: sent.altitude,
         odometer_km: sent.mileage,
         ignition: sent.ignition,

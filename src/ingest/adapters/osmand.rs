@@ -14,7 +14,7 @@ use super::adapter::Adapter;
 use super::carried::{alarm, percent_of_level, plain};
 use super::fields::Fields;
 use super::parsed::{Message, Parsed, Request, Words};
-use super::units::{KMH_PER_KNOT, KMH_PER_METER_PER_SECOND, accuracy_meters, heading_degrees};
+use super::units::{KMH_PER_KNOT, KMH_PER_METER_PER_SECOND, accuracy_meters};
 use super::{instant, json};
 use crate::domain::tracker::SpeedUnit;
 use crate::ingest::decode::{BadFrame, BadItem, Item};
@@ -134,8 +134,7 @@ fn of_fields(fields: &Fields<'_>, request: &Request) -> Result<Message<'static>,
     let speed_kmh = speed_kmh(fields);
     // Apps that do not know the course send 0, as some do for north; who stands has none.
     let stands = speed_kmh.is_none_or(|speed| speed == 0.0);
-    let course = heading_degrees(fields.number(&["bearing", "heading", "bear"]));
-    let heading = course.filter(|course| *course != 0.0 || !stands);
+    let heading = fields.number(&["bearing", "heading", "bear"]).filter(|course| *course != 0.0 || !stands);
     let reported = Reported {
         latitude,
         longitude,
@@ -258,7 +257,7 @@ fn of_client_9(sent: Client9) -> Result<Message<'static>, BadItem> {
         latitude,
         longitude,
         speed_kmh: coordinates.speed.map(|speed| speed * KMH_PER_METER_PER_SECOND),
-        heading_degrees: heading_degrees(coordinates.heading),
+        heading_degrees: coordinates.heading,
         altitude_meters: coordinates.altitude,
         accuracy_meters: accuracy_meters(coordinates.accuracy),
         ..Reported::default()

@@ -12,7 +12,7 @@ use super::adapter::Adapter;
 use super::carried::percent_of_level;
 use super::parsed::{Message, Parsed, Request, Words};
 use super::shape::Shape;
-use super::units::{KMH_PER_METER_PER_SECOND, accuracy_meters, heading_degrees};
+use super::units::{KMH_PER_METER_PER_SECOND, accuracy_meters};
 use super::{instant, json};
 use crate::ingest::decode::{BadFrame, BadItem, Item};
 
@@ -122,7 +122,7 @@ fn message(feature: &str, named: Option<&str>) -> Result<Message<'static>, BadIt
         latitude,
         longitude,
         speed_kmh: sent.speed.map(|speed| speed * KMH_PER_METER_PER_SECOND),
-        heading_degrees: heading_degrees(sent.course),
+        heading_degrees: sent.course,
         altitude_meters: sent.altitude.filter(|_| sent.vertical_accuracy.is_none_or(|meters| meters >= 0.0)),
         accuracy_meters: accuracy_meters(sent.horizontal_accuracy),
         ..Reported::default()

@@ -11,7 +11,7 @@ use super::adapter::Adapter;
 use super::fields::Fields;
 use super::parsed::{Message, Parsed, Request, Words};
 use super::shape::Shape;
-use super::units::{accuracy_meters, heading_degrees};
+use super::units::accuracy_meters;
 use super::{instant, json};
 use crate::domain::tracker::SpeedUnit;
 use crate::ingest::decode::{BadFrame, BadItem, Item};
@@ -104,7 +104,7 @@ fn message<'a>(request: &'a Request, sent: Sent<'_>) -> Result<Message<'a>, BadI
         latitude,
         longitude,
         speed_kmh: sent.vel,
-        heading_degrees: heading_degrees(sent.cog).filter(|course| *course != 0.0),
+        heading_degrees: sent.cog.filter(|course| *course != 0.0),
         altitude_meters: sent.alt,
         accuracy_meters: accuracy_meters(sent.acc),
         odometer_km: sent.odometer,

@@ -13,7 +13,7 @@ use super::adapter::Adapter;
 use super::carried::{alarm, in_a_row, note_others};
 use super::parsed::{Message, Parsed, Request, Words};
 use super::shape::Shape;
-use super::units::{KMH_PER_KNOT, accuracy_meters, heading_degrees};
+use super::units::{KMH_PER_KNOT, accuracy_meters};
 use super::{instant, json};
 use crate::ingest::decode::{BadFrame, BadItem, Item};
 
@@ -121,10 +121,9 @@ impl Said<'_> {
         carried.note("driverCard", text("driverUniqueId").as_deref());
         carried.note("engineRpm", self.number("rpm"));
         carried.note("coolantCelsius", self.number("coolantTemp"));
-        let temperatures = in_a_row(&TEMPERATURES, |name| self.number(name));
-        let in_list = &TEMPERATURES[..temperatures.len()];
+        let (temperatures, of_temperatures) = in_a_row(&TEMPERATURES, |name| self.number(name));
         carried.note("temperatureCelsius", Some(AttributeValue::Numbers(temperatures)));
-        note_others(&mut carried, self.0, |name| READ.contains(&name) || in_list.contains(&name));
+        note_others(&mut carried, self.0, |name| READ.contains(&name) || of_temperatures.contains(&name));
         carried
     }
 }
@@ -149,7 +148,7 @@ fn message(sent: Forwarded) -> Result<Message<'static>, BadItem> {
         latitude,
         longitude,
         speed_kmh: position.speed.map(|speed| speed * KMH_PER_KNOT),
-        heading_degrees: heading_degrees(position.course),
+        heading_degrees: position.course,
         altitude_meters: position.altitude,
         accuracy_meters: accuracy_meters(position.accuracy),
         odometer_km: said.number("odometer").map(|meters| meters / METERS_PER_KILOMETER),

@@ -9,7 +9,7 @@ use super::fields::Fields;
 use super::instant;
 use super::parsed::{Message, Parsed, Request, Words};
 use super::shape::Shape;
-use super::units::{KMH_PER_METER_PER_SECOND, accuracy_meters, heading_degrees};
+use super::units::{KMH_PER_METER_PER_SECOND, accuracy_meters};
 use crate::ingest::decode::{BadFrame, BadItem, Item};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -51,7 +51,7 @@ fn message(fields: &Fields<'_>) -> Result<Message<'static>, BadItem> {
         latitude,
         longitude,
         speed_kmh: fields.number(&["speed"]).map(|speed| speed * KMH_PER_METER_PER_SECOND),
-        heading_degrees: heading_degrees(fields.number(&["bearing"])),
+        heading_degrees: fields.number(&["bearing"]),
         altitude_meters: fields.number(&["altitude"]),
         accuracy_meters: accuracy_meters(fields.number(&["accuracy"])),
         ..Reported::default()

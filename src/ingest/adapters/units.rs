@@ -17,12 +17,6 @@ pub const fn kmh_per(unit: SpeedUnit) -> f64 {
     }
 }
 
-/// A heading from 0 to 360 degrees; other numbers stand for "not known", and a fix is worth more than its heading.
-#[must_use]
-pub fn heading_degrees(sent: Option<f64>) -> Option<f64> {
-    sent.filter(|degrees| (0.0..=360.0).contains(degrees))
-}
-
 /// An accuracy in metres; clients send 0 or less when they do not know it, and 0 would be better than every honest one.
 #[must_use]
 pub fn accuracy_meters(sent: Option<f64>) -> Option<f64> {

@@ -112,7 +112,7 @@ impl Gt06 {
             latitude: north * degrees(7),
             longitude: east * degrees(11),
             speed_kmh: Some(f64::from(fix[15])),
-            heading_degrees: Some(f64::from(flags & 0x3ff)).filter(|degrees| *degrees <= 360.0),
+            heading_degrees: Some(f64::from(flags & 0x3ff)),
             ignition: by_flag.or_else(|| (kind == WITH_IGNITION).then(|| ignition(&content[18..])).flatten()),
             ..Reported::default()
         };

@@ -120,7 +120,7 @@ fn reported(place: (f64, f64), knots: Option<f64>, heading: Option<f64>, status:
         latitude: place.0,
         longitude: place.1,
         speed_kmh: knots.map(|knots| knots * KMH_PER_KNOT),
-        heading_degrees: heading.filter(|degrees| *degrees <= 360.0),
+        heading_degrees: heading,
         ignition: status.map(|status| status & (1 << IGNITION_BIT) != 0),
         ..Reported::default()
     }

@@ -93,7 +93,7 @@ fn position(fields: &[&str], ignition: Option<bool>) -> Option<Result<Item<'stat
         latitude,
         longitude,
         speed_kmh: number(speed),
-        heading_degrees: number(course).filter(|degrees| (0.0..=360.0).contains(degrees)),
+        heading_degrees: number(course),
         altitude_meters: number(altitude),
         ignition,
         ..Reported::default()

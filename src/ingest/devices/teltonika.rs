@@ -140,7 +140,7 @@ fn position(record: Record<'_>) -> Result<Item<'static>, BadItem> {
         latitude: f64::from(gps.latitude_raw) / 1e7,
         longitude: f64::from(gps.longitude_raw) / 1e7,
         speed_kmh: Some(f64::from(gps.speed_kph)),
-        heading_degrees: (gps.angle_degrees <= 360).then(|| f64::from(gps.angle_degrees)),
+        heading_degrees: Some(f64::from(gps.angle_degrees)),
         // Two's complement, which the crate reads as unsigned.
         altitude_meters: Some(f64::from(gps.altitude_meters.cast_signed())),
         ..Reported::default()
