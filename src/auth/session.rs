@@ -199,6 +199,7 @@ impl Auth {
         };
         let holder = usable(Holder::find(tx.on(), family.holder()).await?)?;
         let signed_in = self.next_token(&mut tx, holder, family.family_id, now, family.ends_at.0).await?;
+        session::forget_oldest(tx.on(), family.family_id).await?;
         tx.commit().await?;
         Ok(signed_in)
     }
@@ -330,7 +331,6 @@ impl Auth {
             ends_at: ends_at.into(),
         };
         session::insert(tx.on(), &kept).await?;
-        session::forget_oldest(tx.on(), family_id).await?;
         let subject = Subject { holder: holder.id(), session_id: family_id };
         let access_token = self
             .access_tokens()

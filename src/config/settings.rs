@@ -33,7 +33,14 @@ const fn is_secret(of: &str) -> bool {
 }
 
 macro_rules! settings {
-    ($($name:ident: $type:ty = $default:literal, $explanation:literal;)+) => {
+    (@read $text:ident) => {
+        Value::read($text)
+    };
+    (@read $text:ident $reader:ident) => {
+        $reader($text)
+    };
+    // `by`: what reads it, where not every value of its type will do.
+    ($($name:ident: $type:ty = $default:literal $(by $reader:ident)?, $explanation:literal;)+) => {
         /// Everything that can be set.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct Settings {
@@ -50,10 +57,7 @@ macro_rules! settings {
             /// Sets one setting; `name` must be in the table.
             pub(super) fn assign(&mut self, name: &str, text: &str) -> Result<(), &'static str> {
                 match name {
-                    // Fixes need not gather at all; every other time is one that passes.
-                    _ if name == "batch_interval" => self.batch_interval = time(text)?,
-                    _ if name == "node_listen" => self.node_listen = reachable(text)?,
-                    $(stringify!($name) => self.$name = Value::read(text)?,)+
+                    $(stringify!($name) => self.$name = settings!(@read text $($reader)?)?,)+
                     _ => return Err("a known setting"),
                 }
                 Ok(())
@@ -70,7 +74,7 @@ macro_rules! settings {
 
 settings! {
     listen: SocketAddr = "127.0.0.1:8080", "Address and port of the server";
-    node_listen: Option<SocketAddr> = "", "Address and port at which other servers of the same PostgreSQL database hand requests on to this one, as they reach it; makes it a node of a cluster (docs/cluster.md). Keep it private";
+    node_listen: Option<SocketAddr> = "" by reachable, "Address and port at which other servers of the same PostgreSQL database hand requests on to this one, as they reach it; makes it a node of a cluster (docs/cluster.md). Keep it private";
     admin_listen: AdminListen = "auto", "Address and port of /metrics, /healthz and /readyz for operators, without sign-in: keep it private. auto is 127.0.0.1 and the port after that of listen, if it is free; or off";
     data_dir: PathBuf = "./waypost-data", "Directory of the embedded database, and of mail saved for want of an SMTP server";
     database_url: Option<Secret> = "", "PostgreSQL server to use instead of the embedded database: postgres://user:password@host/name (DATABASE_URL works too)";
@@ -107,7 +111,8 @@ settings! {
     device_listeners: Vec<DeviceListener> = "", "Ports for hardware trackers, comma-separated, each of one protocol (teltonika, gt06, h02, queclink) and one organization: teltonika://0.0.0.0:5027/ORGANIZATION; Teltonika by UDP too";
     mqtt_brokers: Vec<MqttBroker> = "", "Brokers (MQTT) that devices report to, or that positions and events are published to, comma-separated, each for one organization and with credentials: mqtts://user:password@host:8883/ORGANIZATION?payload=owntracks&topic=owntracks/+/+ reads (payload may also be traccar or flespi, topic may be repeated), ?publish=waypost publishes (event=geofence.* names what, may be repeated), both in one do both; ca=/file.pem names authorities of your own";
     webhook_networks: Vec<IpNet> = "", "Networks, comma-separated, that webhooks may reach beside the public Internet, by http too: 10.1.0.0/16, 192.168.1.20/32";
-    batch_interval: Duration = "25ms", "How long fixes gather after a commit to share the next one; a lone fix is committed at once";
+    // Fixes need not gather at all; every other time is one that passes.
+    batch_interval: Duration = "25ms" by time, "How long fixes gather after a commit to share the next one; a lone fix is committed at once";
 }
 
 /// The file in the data directory that `waypost map` installs.

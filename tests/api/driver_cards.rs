@@ -1,12 +1,13 @@
 //! Cards of drivers: whose they are, and who is assigned while a vehicle reports one, whenever that comes.
 
-use futures_util::future::join;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use waypost_test_support::{Engine, eventually};
 
 use crate::drivers::{driver, made};
-use crate::harness::{ANSWER_WITHIN, App, Org, START, circle, on_each_engine, text, with_app};
+use crate::harness::{
+    ANSWER_WITHIN, App, Org, START, circle, on_each_engine, text, waits_for_first, with_app,
+};
 use crate::sockets::{Socket, hear, opened, say};
 
 fn with_cards(last_name: &str, cards: &Value) -> Value {
@@ -254,21 +255,12 @@ fn whoever_releases_a_driver_waits_for_the_rows_of_the_vehicles_first() {
         let mut socket = opened(&app, "/v1/ws/tracker", &token).await.unwrap();
         report(&mut socket, vec![fix(20, 0.0, Some("A1"))]).await;
         let bus: Uuid = bus.parse().unwrap();
-        let mut held = db.begin().await.unwrap();
         let lock = "update vehicle set updated_at = updated_at where id = $1";
-        held.on().sql(lock).bind(bus).run().await.unwrap();
-        let waiting = "select count(*) from pg_stat_activity where datname = current_database() \
-            and wait_event_type = 'Lock'";
-        let meanwhile = async {
-            eventually(ANSWER_WITHIN, async || db.read().sql(waiting).scalar::<i64>().await.unwrap() == 1)
-                .await;
-            let free = "select count(*) from (select id from assignment where vehicle_id = $1 for update nowait) as a";
-            let free: i64 = held.on().sql(free).bind(bus).scalar().await.expect("the writer may write it");
-            assert_eq!(free, 1);
-            held.rollback().await.unwrap();
-        };
-        let (said, ()) = join(app.post(&format!("{one}/unlock"), &org.org_admin, json!({})), meanwhile).await;
-        said.ok(200);
+        let free =
+            "select count(*) from (select id from assignment where vehicle_id = $1 for update nowait) as a";
+        let unlock = format!("{one}/unlock");
+        let release = app.post(&unlock, &org.org_admin, json!({}));
+        waits_for_first(db, (lock, bus), (free, bus), release).await.ok(200);
         app
     });
 }

@@ -3,10 +3,10 @@
 use futures_util::future::join;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use waypost_test_support::{Engine, eventually};
+use waypost_test_support::Engine;
 
 use crate::drivers::{driver, made, offered};
-use crate::harness::{ANSWER_WITHIN, App, Said, on_each_engine, text};
+use crate::harness::{App, Said, on_each_engine, text, waits_for_first};
 
 /// The number of times that two requests come at once.
 const ROUNDS: usize = 200;
@@ -189,22 +189,11 @@ fn an_organization_that_is_deleted_waits_for_its_drivers_before_its_vehicles() {
         let wish = vehicle(&app, &org.org_admin, "bus").await;
         let driver: Uuid = path.rsplit('/').next().unwrap().parse().unwrap();
         let bus: Uuid = text(&wish["vehicleId"]).parse().unwrap();
-        let mut held = db.begin().await.unwrap();
         let lock = "update driver set updated_at = updated_at where id = $1";
-        held.on().sql(lock).bind(driver).run().await.unwrap();
-        let waiting = "select count(*) from pg_stat_activity where datname = current_database() \
-            and wait_event_type = 'Lock'";
-        let meanwhile = async {
-            eventually(ANSWER_WITHIN, async || db.read().sql(waiting).scalar::<i64>().await.unwrap() == 1)
-                .await;
-            let free = "select count(*) from (select id from vehicle where id = $1 for update nowait) as v";
-            let free: i64 = held.on().sql(free).bind(bus).scalar().await.expect("an edit may go on to it");
-            assert_eq!(free, 1);
-            held.rollback().await.unwrap();
-        };
+        let free = "select count(*) from (select id from vehicle where id = $1 for update nowait) as v";
         let organization = format!("/v1/organizations/organization/{}", org.id);
-        let (said, ()) = join(app.delete(&organization, &app.root), meanwhile).await;
-        said.ok(204);
+        let deletion = app.delete(&organization, &app.root);
+        waits_for_first(db, (lock, driver), (free, bus), deletion).await.ok(204);
         app
     });
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use futures_util::future::join;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use waypost::app::Application;
@@ -14,9 +15,10 @@ use waypost::config::{Secret, Settings};
 use waypost::context::Context;
 use waypost::domain::account::Role;
 use waypost::mail::{Mailbox, Transport};
+use waypost::store::sql::{Db, SqlError};
 use waypost_actors::model::Timestamp;
 use waypost_client::{Http, Method};
-use waypost_test_support::{Running, copy_migrated, new_account};
+use waypost_test_support::{Running, copy_migrated, eventually, new_account};
 
 use crate::{contract, watch};
 
@@ -26,6 +28,9 @@ pub(crate) use waypost_test_support::{Said, text};
 pub(crate) const START: Timestamp = Timestamp::from_micros(1_777_636_800_000_000);
 /// An answer that takes longer counts as none.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+/// How many transactions of PostgreSQL wait for others.
+const WAITING: &str =
+    "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
 /// A password that works.
 pub(crate) const PASSWORD: &str = "correct horse battery";
 /// The first superAdmin's address.
@@ -282,4 +287,28 @@ pub(crate) fn organization(name: &str) -> Value {
 pub(crate) fn circle(name: &str) -> Value {
     json!({ "name": name, "shape": {
         "type": "circle", "center": { "latitude": 30.27, "longitude": -97.74 }, "radiusMeters": 150.0 } })
+}
+
+/// How many transactions wait for others; PostgreSQL alone can tell.
+pub(crate) async fn lock_waits(db: &Db) -> Result<i64, SqlError> {
+    db.read().sql(WAITING).scalar().await
+}
+
+/// Sends a request while another transaction holds the row that `lock` locks: the request has to wait for that, and for nothing
+/// behind it, so that the row which `free` locks is free meanwhile.
+pub(crate) async fn waits_for_first<T>(
+    db: &Db,
+    (lock, held): (&'static str, Uuid),
+    (free, other): (&'static str, Uuid),
+    request: impl Future<Output = T>,
+) -> T {
+    let mut tx = db.begin().await.unwrap();
+    tx.on().sql(lock).bind(held).run().await.unwrap();
+    let meanwhile = async {
+        eventually(ANSWER_WITHIN, async || lock_waits(db).await.unwrap() == 1).await;
+        let free: i64 = tx.on().sql(free).bind(other).scalar().await.expect("nobody has it");
+        assert_eq!(free, 1);
+        tx.rollback().await.unwrap();
+    };
+    join(request, meanwhile).await.0
 }

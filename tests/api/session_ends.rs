@@ -12,7 +12,7 @@ use waypost::store::session::{self, HolderId};
 use waypost::store::sql::{Engine, Tx};
 use waypost_test_support::eventually;
 
-use crate::harness::{ANSWER_WITHIN, App, PASSWORD, ROOT, on_each_engine, text, with_app};
+use crate::harness::{ANSWER_WITHIN, App, PASSWORD, ROOT, lock_waits, on_each_engine, text, with_app};
 
 fn at(address: &str) -> Peer {
     Peer { address: address.to_owned(), request_id: None }
@@ -35,11 +35,7 @@ async fn are_waiting(app: &App, count: i64) {
     if db.engine() == Engine::Sqlite {
         return tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-    eventually(ANSWER_WITHIN, async || {
-        db.read().sql(waiting).scalar::<i64>().await.is_ok_and(|found| found >= count)
-    })
-    .await;
+    eventually(ANSWER_WITHIN, async || lock_waits(db).await.is_ok_and(|found| found >= count)).await;
 }
 
 #[test]

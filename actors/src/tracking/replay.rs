@@ -18,14 +18,6 @@ pub struct Applied {
     pub records: usize,
 }
 
-impl Applied {
-    /// A step's fixes and records.
-    #[must_use]
-    pub fn of(judged_at: Timestamp, effects: &Effects) -> Self {
-        Self { judged_at, rows: effects.rows.to_vec(), records: effects.records.len() }
-    }
-}
-
 /// Applies a step again, as of its own time. Returns whether the outcome is the same: it may differ if the
 /// vehicle's settings or a fence were changed and no fix was judged by them before the server stopped; what was
 /// recorded since then awaits a correction.

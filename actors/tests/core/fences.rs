@@ -154,6 +154,15 @@ async fn an_edit_whose_commit_fails_is_settled_by_itself() {
     }
 }
 
+/// The second vehicle panics until it rests, and does so again when it is asked to settle.
+async fn lay_to_rest(world: &World) {
+    world.clock.panic_next(4);
+    for _ in 0..2 {
+        let refused = within(world.live.reporter().report(vehicle(2), vec![fix(1.0, INSIDE)])).await;
+        assert_eq!(refused.expect_err("it panicked"), LiveError::Unavailable);
+    }
+}
+
 #[actix_rt::test]
 async fn a_resting_vehicle_holds_up_its_own_settlement_and_no_other() {
     let config = LiveConfig { restart_window: Duration::from_millis(200), ..quick() };
@@ -161,13 +170,8 @@ async fn a_resting_vehicle_holds_up_its_own_settlement_and_no_other() {
     for number in 1..=3 {
         park(&world, number, INSIDE).await;
     }
-    // The first one to be asked panics, and does so again until it rests.
     world.clock.set(at(100.0));
-    world.clock.panic_next(4);
-    for _ in 0..2 {
-        let refused = within(world.live.reporter().report(vehicle(2), vec![fix(1.0, INSIDE)])).await;
-        assert_eq!(refused.unwrap_err(), LiveError::Unavailable);
-    }
+    lay_to_rest(&world).await;
     let _later = within(world.live.put_fences(vec![deleted()])).await;
     for number in [1, 3] {
         assert_eq!(told(&world.store, number).len(), 2);
@@ -185,11 +189,7 @@ async fn while_a_vehicle_rests_no_other_is_settled_again() {
     for number in 1..=3 {
         park(&world, number, INSIDE).await;
     }
-    world.clock.panic_next(4);
-    for _ in 0..2 {
-        let refused = within(world.live.reporter().report(vehicle(2), vec![fix(1.0, INSIDE)])).await;
-        assert_eq!(refused.unwrap_err(), LiveError::Unavailable);
-    }
+    lay_to_rest(&world).await;
     let dated_back = fence_with(1, 1, version(2, Some(at(-10.0)), square(OUTSIDE)));
     let _later = within(world.live.put_fences(vec![dated_back])).await;
     eventually("it is settled", || world.store.is_settled(fence(1), 2)).await;

@@ -112,7 +112,8 @@ impl Life {
         if effects.rows.is_empty() || effects.late.is_some() || was_late {
             (*stored, *log) = (self.state.clone(), Vec::new());
         } else {
-            log.push(Applied::of(self.now, effects));
+            let (rows, records) = (effects.rows.to_vec(), effects.records.len());
+            log.push(Applied { judged_at: self.now, rows, records });
         }
         let (mut state, log) = self.stored.clone();
         for applied in &log {

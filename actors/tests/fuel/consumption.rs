@@ -37,6 +37,17 @@ fn drive(
     }
 }
 
+/// A level of a vehicle that stands.
+pub(crate) fn measured(seconds: f64, liters: f64) -> Measured {
+    Measured {
+        at: at(seconds),
+        level_liters: Some(liters),
+        counter_liters: None,
+        distance_meters: Some(0.0),
+        version: Some(1),
+    }
+}
+
 pub(crate) fn event(kind: FuelEventKind, seconds: (f64, f64), liters: (f64, f64)) -> FuelEvent {
     FuelEvent {
         id: EventId(Uuid::nil()),
@@ -246,13 +257,7 @@ fn a_smoothed_level_is_the_events_plateau_for_a_window() {
     for (last, burnt) in [(630.0, 0.0), (959.0, 0.0), (960.0, 20.0)] {
         let mut meter = Meter::new(at(0.0), at(HOUR));
         for (seconds, level) in [(0.0, 200.0), (last, 280.0)] {
-            meter.observe(&Measured {
-                at: at(seconds),
-                level_liters: Some(level),
-                counter_liters: None,
-                distance_meters: Some(0.0),
-                version: Some(1),
-            });
+            meter.observe(&measured(seconds, level));
         }
         assert_eq!(meter.finish(&[refuel], &TANK).liters, Some(burnt), "{last}");
     }
@@ -361,13 +366,7 @@ fn a_refuel_that_ended_with_the_first_level_that_is_known_is_the_periods() {
     for before in [None, Some((-90_000.0, 100.0))] {
         let mut meter = Meter::new(at(0.0), at(HOUR));
         for (seconds, level) in before.into_iter().chain([(60.0, 150.0), (660.0, 196.0)]) {
-            meter.observe(&Measured {
-                at: at(seconds),
-                level_liters: Some(level),
-                counter_liters: None,
-                distance_meters: Some(0.0),
-                version: Some(1),
-            });
+            meter.observe(&measured(seconds, level));
         }
         let found = meter.finish(&[refuel], &TANK);
         assert_eq!((found.liters, found.refueled_liters), (Some(4.0), 100.0), "{before:?}");

@@ -2,7 +2,7 @@
 
 use waypost_actors::fuel::{FuelEvent, FuelEventKind, Measured, Meter, StayFuel};
 
-use crate::consumption::{HOUR, TANK, at, event};
+use crate::consumption::{HOUR, TANK, at, event, measured};
 
 /// How long after its end an event becomes certain, in seconds.
 const CERTAIN_AFTER: f64 = 1_200.0;
@@ -19,16 +19,6 @@ fn refuel(number: u32) -> FuelEvent {
     let started = f64::from(number) * BETWEEN;
     let liters = (level(started), level(started + 60.0));
     event(FuelEventKind::Refuel, (started, started + 60.0), liters)
-}
-
-fn measured(seconds: f64, liters: f64) -> Measured {
-    Measured {
-        at: at(seconds),
-        level_liters: Some(liters),
-        counter_liters: None,
-        distance_meters: Some(0.0),
-        version: Some(1),
-    }
 }
 
 /// A stay with a reading each minute up to an hour, and a period that has all its events at hand.
@@ -53,12 +43,19 @@ fn kept_events(stay: &StayFuel) -> usize {
     kept["events"].as_array().expect("it has a list").len()
 }
 
+/// The litres used up to an hour, which are those of the period.
+fn used(stay: &StayFuel, whole: Option<f64>, hours: f64) -> f64 {
+    let used = stay.used_liters(at(hours * HOUR)).expect("it is known");
+    let whole = whole.expect("it is known");
+    assert!((used - whole).abs() < 1e-6, "{used} is {whole}");
+    used
+}
+
 #[test]
 fn a_long_stay_adds_up_what_is_long_past_and_keeps_the_rest() {
     let events: Vec<FuelEvent> = (1..=REFUELS).map(refuel).collect();
     let (stay, whole) = stayed(None, &events, 81);
-    let (used, whole) = (stay.used_liters(at(81.0 * HOUR)).unwrap(), whole.unwrap());
-    assert!((used - whole).abs() < 1e-6, "{used} is {whole}");
+    let used = used(&stay, whole, 81.0);
     assert!((used - 810.0).abs() < 10.0, "{used}");
     assert_eq!(kept_events(&stay), 0);
 }
@@ -68,8 +65,7 @@ fn a_refuel_in_which_a_stay_began_is_kept_for_the_level_it_began_with() {
     // Smoothed, the level before the stay is halfway between the two.
     let refuel = event(FuelEventKind::Refuel, (-120.0, 60.0), (100.0, level(60.0)));
     let (stay, whole) = stayed(Some(measured(-60.0, 150.0)), &[refuel], 2);
-    let (used, whole) = (stay.used_liters(at(2.0 * HOUR)).unwrap(), whole.unwrap());
-    assert!((used - whole).abs() < 1e-6, "{used} is {whole}");
+    let used = used(&stay, whole, 2.0);
     assert!((used - 20.0).abs() < 0.5, "{used}");
     assert_eq!(kept_events(&stay), 1);
 }
