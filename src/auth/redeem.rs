@@ -15,6 +15,7 @@ use crate::store::sql::{Tx, is_conflict};
 use crate::store::{account, audit, change_log, sign_in_attempt, system_user};
 use serde_json::json;
 use uuid::Uuid;
+use waypost_actors::model::Timestamp;
 
 /// The links that set a new password.
 const RESETS: [Purpose; 2] = [Purpose::ResetPassword, Purpose::ResetSystemPassword];
@@ -34,10 +35,8 @@ impl Auth {
         request_id: Option<String>,
     ) -> Result<Redeemed, AuthError> {
         let now = self.clock.now();
-        let mut tx = self.db.begin().await?;
-        let redeemed = link::redeem(&mut tx, token, Purpose::VerifySystemUser, now).await?;
+        let (mut tx, redeemed) = self.redeem(token, Purpose::VerifySystemUser, now).await?;
         if let Redeemed::Now(id) = redeemed {
-            system_user::hold(tx.on(), id).await?;
             let holder = Holder::find(tx.on(), HolderId::System(id)).await?.ok_or(AuthError::NotFound)?;
             system_user::verify(tx.on(), id, now.into()).await?;
             let (before, after) = (SystemUserStatus::PendingVerification, SystemUserStatus::Active);
@@ -94,10 +93,8 @@ impl Auth {
         self.require_good(token, Purpose::Invite).await?;
         let hash = self.hasher.hash(&peer.address, password).await?;
         let now = self.clock.now();
-        let mut tx = self.db.begin().await?;
-        let Redeemed::Now(id) = link::redeem(&mut tx, token, Purpose::Invite, now).await? else {
-            return Err(AuthError::LinkUsed);
-        };
+        let (mut tx, redeemed) = self.redeem(token, Purpose::Invite, now).await?;
+        let Redeemed::Now(id) = redeemed else { return Err(AuthError::LinkUsed) };
         let invited = account::find(tx.on(), id).await?;
         let invited = invited.filter(|account| account.status == AccountStatus::Invited);
         Holder::Account(invited.ok_or(AuthError::LinkExpired)?).require_active_organization()?;
@@ -126,13 +123,12 @@ impl Auth {
         self.require_good(token, purpose).await?;
         let hash = self.hasher.hash(&peer.address, password).await?;
         let now = self.clock.now();
-        let mut tx = self.db.begin().await?;
-        let Redeemed::Now(id) = link::redeem(&mut tx, token, purpose, now).await? else {
-            return Err(AuthError::LinkUsed);
-        };
-        let (holder, door) = match purpose {
-            Purpose::ResetSystemPassword => (HolderId::System(id), SignInKind::SystemUser),
-            _ => (HolderId::Account(id), SignInKind::Account),
+        let (mut tx, redeemed) = self.redeem(token, purpose, now).await?;
+        let Redeemed::Now(id) = redeemed else { return Err(AuthError::LinkUsed) };
+        let holder = holder_of(purpose, id);
+        let door = match holder {
+            HolderId::System(_) => SignInKind::SystemUser,
+            HolderId::Account(_) => SignInKind::Account,
         };
         let found = Holder::find(tx.on(), holder).await?.filter(Holder::is_active);
         let found = found.ok_or(AuthError::LinkExpired)?;
@@ -159,8 +155,7 @@ impl Auth {
         request_id: Option<String>,
     ) -> Result<Redeemed, AuthError> {
         let now = self.clock.now();
-        let mut tx = self.db.begin().await?;
-        let redeemed = link::redeem(&mut tx, token, Purpose::ConfirmAddress, now).await?;
+        let (mut tx, redeemed) = self.redeem(token, Purpose::ConfirmAddress, now).await?;
         let Redeemed::Now(id) = redeemed else { return Ok(redeemed) };
         let account = account::find(tx.on(), id).await?;
         let account = account.filter(|account| account.status == AccountStatus::Active);
@@ -182,6 +177,25 @@ impl Auth {
         Ok(redeemed)
     }
 
+    /// Begins a transaction that uses up a link. The row of whom it is about is locked first, as by everybody who changes both.
+    async fn redeem(
+        &self,
+        token: &str,
+        purpose: Purpose,
+        now: Timestamp,
+    ) -> Result<(Tx, Redeemed), AuthError> {
+        // An unknown one must not keep the store's one writer.
+        let subject = match link::look(&self.db, token, purpose, now).await? {
+            LinkStatus::Good(id) | LinkStatus::Used(id) => id,
+            LinkStatus::Expired => return Err(AuthError::LinkExpired),
+            LinkStatus::Unknown => return Err(AuthError::NotFound),
+        };
+        let mut tx = self.db.begin().await?;
+        session::hold(tx.on(), holder_of(purpose, subject)).await?;
+        let redeemed = link::redeem(&mut tx, token, purpose, now).await?;
+        Ok((tx, redeemed))
+    }
+
     /// Checks the link first, so that invalid links cannot make the server hash passwords.
     async fn require_good(&self, token: &str, purpose: Purpose) -> Result<(), AuthError> {
         match link::look(&self.db, token, purpose, self.clock.now()).await? {
@@ -200,6 +214,14 @@ async fn keep(tx: &mut Tx, entry: &AuditEntry) -> Result<(), AuthError> {
         change_log::insert(tx, &[change]).await?;
     }
     Ok(())
+}
+
+/// Whom a link of a person's or a system user's own is about.
+const fn holder_of(purpose: Purpose, id: Uuid) -> HolderId {
+    match purpose {
+        Purpose::VerifySystemUser | Purpose::ResetSystemPassword => HolderId::System(id),
+        _ => HolderId::Account(id),
+    }
 }
 
 fn reset_kind(token: &str, purpose: Purpose) -> Purpose {

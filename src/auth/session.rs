@@ -242,13 +242,14 @@ impl Auth {
     /// Signs in with such a token.
     pub async fn redeem_sign_in_link(&self, token: &str) -> Result<SignedIn, AuthError> {
         let now = self.clock.now();
-        if !matches!(link::look(&self.db, token, Purpose::SignIn, now).await?, LinkStatus::Good(_)) {
+        let LinkStatus::Good(id) = link::look(&self.db, token, Purpose::SignIn, now).await? else {
             return Err(AuthError::InvalidToken);
-        }
+        };
         let mut tx = self.db.begin().await?;
-        let subject =
-            one_time_token::use_up(tx.on(), &secret::hash(token), Purpose::SignIn, now.into()).await?;
-        let id = subject.flatten().ok_or(AuthError::InvalidToken)?;
+        // Before its link, as everybody locks both.
+        session::hold(tx.on(), HolderId::Account(id)).await?;
+        let used = one_time_token::use_up(tx.on(), &secret::hash(token), Purpose::SignIn, now.into()).await?;
+        used.ok_or(AuthError::InvalidToken)?;
         let holder = usable(Holder::find(tx.on(), HolderId::Account(id)).await?)?;
         let signed_in = self.open_session(&mut tx, holder, now).await?.ok_or(AuthError::InvalidToken)?;
         tx.commit().await?;

@@ -121,7 +121,7 @@ async fn prepare(context: &Context, bundle: &Bundle) -> anyhow::Result<Vec<Intak
     });
     let organization =
         organizations::create_organization(context, Some(&caller), organization.into()).await?.0.id;
-    organizations::activate_organization(context, &caller, organization).await?;
+    organizations::activate_organization(context, &caller, organization, false).await?;
     let by = Scoped { caller: caller.clone(), organization: Some(organization) };
     for fence in &bundle.fences {
         // At thirty times the speed, the way between two fixes says little about the fences along it.

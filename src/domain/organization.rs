@@ -54,7 +54,7 @@ body!(
         /// What it pays for. Only operators change it.
         subscription "subscription": required Subscription, part(read_subscription, required = false);
     }
-    READ_ONLY: &["id", "emailVerifiedAt", "activatedAt", "activationMethod", "createdAt", "updatedAt"];
+    READ_ONLY: &["id", "founderEmail", "emailVerifiedAt", "activatedAt", "activationMethod", "createdAt", "updatedAt"];
 );
 
 body!(
@@ -82,7 +82,7 @@ body!(
 body!(
     /// What may be changed of an organization.
     pub struct UpdateOrganization {
-        /// Operators set it to `active` or `inactive`.
+        /// Operators set it to `active` or `inactive`. Activated by this, it is without its founder.
         status "status": given OrganizationStatus, word;
         /// Its attributes.
         ..organization: OrganizationIn;
@@ -98,6 +98,10 @@ pub struct Organization {
     pub id: OrganizationId,
     /// Where it stands. Operators may set it to `active` or `inactive`.
     pub status: OrganizationStatus,
+    /// The address of the system user that made it, while it waits for its activation: whoever activates it decides whether that one is
+    /// let in, with all scopes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub founder_email: Option<String>,
     /// When its mail address was verified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub email_verified_at: Option<Timestamp>,

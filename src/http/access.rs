@@ -5,12 +5,16 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header;
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage};
+use uuid::Uuid;
 
 use super::code::Code;
 use super::problem::Problem;
 use super::request::{Shared, bearer, know_peer};
 use super::route::{Access, Route};
 use super::{idempotency, limit};
+use crate::auth::Caller;
+use crate::context::Context;
+use crate::ops::sign_up;
 use crate::rate_limit::Class;
 
 /// Prefix of tracker tokens.
@@ -26,7 +30,8 @@ pub(super) async fn known_or_stranger(
         return signed_in(context, request, next).await;
     }
     let address = limit::address(&request);
-    match limit::count_stranger(&context, &request, Class::SignIn).await {
+    let counted = limit::count_stranger(&context, &request, Class::SignIn).await;
+    match counted.and_then(|()| permit(&context, &request, None)) {
         Ok(()) => idempotency::handle(&context, address.as_bytes(), request, next).await,
         Err(problem) => Ok(request.error_response(problem)),
     }
@@ -59,11 +64,8 @@ pub(super) async fn signed_in(
         Ok(caller) => limit::count_caller(&context, &request, caller.id).await,
         Err(_) => limit::count_stranger(&context, &request, Class::Requests).await,
     };
-    let access = request.app_data::<Route>().map(|route| route.access);
-    let permitted = counted.and(caller).and_then(|caller| match access {
-        Some(Access::May(action)) => caller.may(action).map(|()| caller).map_err(Problem::from),
-        _ => Ok(caller),
-    });
+    let permitted =
+        counted.and(caller).and_then(|caller| permit(&context, &request, Some(&caller)).map(|()| caller));
     match permitted {
         Ok(caller) => {
             know_peer(request.request());
@@ -72,5 +74,19 @@ pub(super) async fn signed_in(
             idempotency::handle(&context, id.as_bytes(), request, next).await
         }
         Err(problem) => Ok(request.error_response(problem)),
+    }
+}
+
+/// Refuses a caller who may not do what the route does; of a stranger, there is none.
+fn permit(context: &Context, request: &ServiceRequest, caller: Option<&Caller>) -> Result<(), Problem> {
+    let access = request.app_data::<Route>().map(|route| route.access);
+    match (access, caller) {
+        (Some(Access::May(action)), Some(caller)) => Ok(caller.may(action)?),
+        (Some(Access::OneselfOr(action)), Some(caller)) => {
+            let named = request.match_info().get("id").and_then(|id| Uuid::try_parse(id).ok());
+            if named.is_some_and(|id| caller.is_oneself(id)) { Ok(()) } else { Ok(caller.may(action)?) }
+        }
+        (Some(Access::Either(action)), caller) => Ok(sign_up::permit(context, caller, action)?),
+        _ => Ok(()),
     }
 }

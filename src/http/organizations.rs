@@ -8,7 +8,7 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::answer::{self, Answer, PageOf};
 use super::body::JsonBody;
-use super::query::{Query, word};
+use super::query::{Query, flag, word};
 use super::request::{Matching, MaybeCaller, PathId, PathToken, Purging, Shared, SignedCaller};
 use crate::domain::activation::{ActivationRequest, ActivationStatus};
 use crate::domain::body::Params;
@@ -170,18 +170,23 @@ pub async fn resend_activation(context: Shared, query: Query, JsonBody(body): Js
 }
 
 /// Activate an organization by hand. One that is active stays as it is.
+///
+/// The system user that made it, `founderEmail`, is let in only with `letFounderIn=true`: it may read and change everything there from
+/// then on. Otherwise it is left out for good.
 #[utoipa::path(put, path = "/v1/organizations/activate/{id}", tag = "organizations",
-    params(("id" = OrganizationId, Path)),
+    params(("id" = OrganizationId, Path),
+        ("letFounderIn" = Option<bool>, Query, description = "true: the system user that made it is bound to it, with all scopes")),
     responses((status = 200, body = Organization, description = "Active"),
         (status = 409, description = "invalidTransition")))]
 pub async fn activate_organization(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     PathId(id): PathId<OrganizationId>,
-    query: Query,
+    mut query: Query,
 ) -> Answer {
+    let lets_founder_in = query.one("letFounderIn", flag).unwrap_or(false);
     query.finish()?;
-    let (found, usage) = ops::activate_organization(&context, &caller, id).await?;
+    let (found, usage) = ops::activate_organization(&context, &caller, id, lets_founder_in).await?;
     Ok(answer::with_derived(&found, &shown(&found, usage)))
 }
 
@@ -200,7 +205,7 @@ pub async fn find_organization(
     Ok(answer::with_derived(&found, &shown(&found, usage)))
 }
 
-/// Change an organization. Status and subscription are the operators' to change.
+/// Change an organization. Status and subscription are the operators' to change. Activated by its status it is without its founder.
 #[utoipa::path(put, path = "/v1/organizations/organization/{id}", tag = "organizations",
     params(("id" = OrganizationId, Path)), request_body = UpdateOrganization,
     responses((status = 200, body = Organization, description = "The organization as it is now"),

@@ -18,12 +18,14 @@ pub const IMPORT_BYTES: usize = 16 * 1024 * 1024;
 pub enum Access {
     /// Anybody.
     Open,
-    /// Anybody. A caller who sends an access token is identified by it, and refused if it is invalid.
-    Either,
+    /// Whoever may sign up, or do this for others. A caller who sends an access token is identified by it, and refused if it is invalid.
+    Either(Action),
     /// A caller with a valid access token. Further rights depend on the object, and the operation checks them.
     SignedIn,
     /// A caller with a valid access token who may do this.
     May(Action),
+    /// A caller with a valid access token whom the path names, or who may do this.
+    OneselfOr(Action),
     /// A tracker with its own token, which the handler checks.
     Tracker,
 }

@@ -74,7 +74,7 @@ routes! {
         Open "POST" "/v1/auth/accept-invite/{token}"  auth::accept_invite;
         Open "POST" "/v1/auth/confirm-address/{token}" auth::confirm_address;
 
-        Either                "POST"   "/v1/system-users"                      system_users::create_system_user;
+        Either(WriteSystemUsers) "POST" "/v1/system-users"                     system_users::create_system_user;
         May(ListSystemUsers)  "GET"    "/v1/system-users"                      system_users::list_system_users;
         Open                  "POST"   "/v1/system-users/verify-email/{token}" system_users::verify_system_user;
         Open                  "POST"   "/v1/system-users/resend-verification"  system_users::resend_verification;
@@ -88,7 +88,7 @@ routes! {
         May(RevokeApiKeys) "DELETE" "/v1/system-users/{id}/keys/{keyId}" api_keys::delete_api_key;
 
         May(ReadOrganization)       "GET"    "/v1/organizations"                      organizations::list_organizations;
-        Either                      "POST"   "/v1/organizations"                      organizations::create_organization;
+        Either(CreateOrganization)  "POST"   "/v1/organizations"                      organizations::create_organization;
         May(ListAllOrganizations)   "GET"    "/v1/organizations/all"                  organizations::list_all_organizations;
         May(ReadActivationRequests) "GET"    "/v1/organizations/email-activation-requests"
             organizations::list_activation_requests;
@@ -102,8 +102,8 @@ routes! {
         May(ListUsers)  "GET"  "/v1/users"                 users::list_users;
         May(WriteUsers) "POST" "/v1/users"                 users::create_user;
         SignedIn        "GET"  "/v1/users/{id}"            users::find_user;
-        SignedIn        "PUT"  "/v1/users/{id}"            users::update_user;
-        SignedIn        "POST" "/v1/users/{id}/invitation" users::invite_user_again;
+        OneselfOr(WriteUsers) "PUT" "/v1/users/{id}"       users::update_user;
+        OneselfOr(WriteUsers) "POST" "/v1/users/{id}/invitation" users::invite_user_again;
 
         May(ReadDrivers)   "GET"    "/v1/drivers"                                 drivers::list_drivers;
         May(WriteDrivers)  "POST"   "/v1/drivers"                                 drivers::create_driver;
@@ -273,9 +273,11 @@ pub(super) fn mount(config: &mut ServiceConfig) {
         let resource = web::resource(route.path).guard(guard::Method(method)).app_data(*route);
         let resource = (route.mount)(resource);
         match (route.access, limit::class_of_open(route)) {
-            (Access::SignedIn | Access::May(_), _) => config.service(resource.wrap(from_fn(signed_in))),
+            (Access::SignedIn | Access::May(_) | Access::OneselfOr(_), _) => {
+                config.service(resource.wrap(from_fn(signed_in)))
+            }
             (Access::Tracker, _) => config.service(resource.wrap(from_fn(limit::ingest))),
-            (Access::Either, _) => config.service(resource.wrap(from_fn(known_or_stranger))),
+            (Access::Either(_), _) => config.service(resource.wrap(from_fn(known_or_stranger))),
             (Access::Open, Some(Class::SignIn)) => config.service(resource.wrap(from_fn(limit::sign_ins))),
             (Access::Open, Some(_)) => config.service(resource.wrap(from_fn(limit::strangers))),
             (Access::Open, None) => config.service(resource),

@@ -44,11 +44,9 @@ pub async fn verify_email(
     if let Redeemed::Before(_) = redeemed {
         return Ok(Verified { organization: current, already_verified: true });
     }
-    if !lets_founder_in {
-        creator::leave_out(change.on(), &scope, now.into()).await?;
-    }
     let verify = OrganizationStep::VerifyEmail;
-    let organization = organization_lifecycle::advance(&mut change, &scope, &current, verify).await?;
+    let organization =
+        organization_lifecycle::advance(&mut change, &scope, &current, verify, lets_founder_in).await?;
     let recorded = change.updated(&current, &organization).await?;
     let organization = change.commit(recorded, organization).await?;
     Ok(Verified { organization, already_verified: false })

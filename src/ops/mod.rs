@@ -49,6 +49,7 @@ pub mod retention;
 pub mod scoped;
 pub mod shares;
 pub mod sign_in;
+pub mod sign_up;
 mod stale_sign_up;
 pub mod system_users;
 pub mod tracker_reports;

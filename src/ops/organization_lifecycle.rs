@@ -13,13 +13,14 @@ use crate::store::{
     pending_tracker, share, system_user, tracker, user, vehicle, webhook,
 };
 
-/// Takes a step and writes its consequences: activation invites the users that wait for it, deletion ends everything
-/// the organization owns. After the commit, sockets of an organization that is not active end.
+/// Takes a step and writes its consequences: activation invites the users that wait for it, and lets the founder in or leaves it out
+/// for good; deletion ends everything the organization owns. After the commit, sockets of an organization that is not active end.
 pub(super) async fn advance(
     change: &mut Change<'_>,
     scope: &OrgScope,
     current: &Organization,
     step: OrganizationStep,
+    lets_founder_in: bool,
 ) -> Result<Organization, OpError> {
     let now = change.now();
     let Some(next) = current.status.after(step) else {
@@ -34,6 +35,7 @@ pub(super) async fn advance(
     if activates {
         changed.activated_at = changed.activated_at.or(Some(now));
         changed.activation_method = changed.activation_method.or(method(step));
+        changed.founder_email = None;
     }
     if changed == *current {
         return Ok(changed);
@@ -52,7 +54,10 @@ pub(super) async fn advance(
         OrganizationStep::Delete => delete_owned(change, scope).await?,
     }
     if activates {
-        bind_creator(change, scope).await?;
+        match lets_founder_in {
+            true => bind_creator(change, scope).await?,
+            false => creator::leave_out(change.on(), scope, now.into()).await?,
+        }
         for waiting in user::invited(change.on(), scope, now.into()).await? {
             letters::invite(change, &waiting, Some(&changed.attributes.name)).await?;
         }
@@ -92,8 +97,9 @@ async fn delete_owned(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), O
     let now = change.now();
     // Edits of drivers lock the driver before its vehicles, so that is the order here, too.
     driver::hold_all(change.on(), scope).await?;
-    activation::close_pending(change.on(), scope, ActivationStatus::Superseded, now.into()).await?;
+    // The post takes locks in this order, too.
     letters::forget_activation(change, scope).await?;
+    activation::close_pending(change.on(), scope, ActivationStatus::Superseded, now.into()).await?;
     // The holders' rows come before their sessions: a refresh locks them in this order too.
     organization::delete_system_users(change.on(), scope, now.into()).await?;
     user::retire_all(change.on(), scope, now.into()).await?;

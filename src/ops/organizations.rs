@@ -8,10 +8,9 @@ use super::change::Change;
 use super::error::{OpError, Taken, conflict};
 use super::etag::IfMatch;
 use super::own_organization::held;
-use super::{letters, organization_lifecycle, stale_sign_up};
+use super::{letters, organization_lifecycle, sign_up, stale_sign_up};
 use crate::auth::{self, AccountScope, Action, AuthError, Caller, OrgScope};
 use crate::clock;
-use crate::config::SignUp;
 use crate::context::Context;
 use crate::domain::account::{AccountStatus, Role, email_key};
 use crate::domain::activation::ActivationStatus;
@@ -38,20 +37,13 @@ enum Creator {
 }
 
 impl Creator {
-    /// Sign-up is only for callers who are not signed in and for system users without an organization, while it is
-    /// open.
     fn of(context: &Context, caller: Option<&Caller>) -> Result<Self, OpError> {
-        let found = match caller {
+        sign_up::permit(context, caller, Action::CreateOrganization)?;
+        Ok(match caller {
             None => Self::Anybody,
-            Some(caller) if caller.role().is_none() && caller.organization_id.is_none() => {
-                Self::SystemUser(caller.id)
-            }
-            Some(caller) => {
-                caller.operator(Action::CreateOrganization)?;
-                return Ok(Self::Operator);
-            }
-        };
-        if context.settings.sign_up == SignUp::Open { Ok(found) } else { Err(OpError::SignUpClosed) }
+            Some(caller) if caller.is_operator() => Self::Operator,
+            Some(caller) => Self::SystemUser(caller.id),
+        })
     }
 }
 
@@ -70,9 +62,10 @@ pub async fn create_organization(
         return Err(AuthError::Forbidden(Action::ManageSubscription).into());
     }
     let scope = auth::new_organization();
-    let organization = Organization {
+    let mut organization = Organization {
         id: scope.organization_id(),
         status: OrganizationStatus::PendingActivation,
+        founder_email: None,
         email_verified_at: None,
         activated_at: None,
         activation_method: None,
@@ -84,12 +77,13 @@ pub async fn create_organization(
     stale_sign_up::free_for_organization(&mut change, &admin.email, &organization.attributes.slug).await?;
     conflict(organization::insert(change.on(), &scope, &organization).await, Taken::Slug)?;
     // Asked before the first admin's address, so that no answer tells whether that has an account.
-    if let Creator::SystemUser(id) = creator
-        && !creator::found(change.on(), &scope, id, now.into()).await?
-    {
-        let detail =
-            "this system user has made an organization before; it is bound to that one once it is active";
-        return Err(OpError::Transition(detail.to_owned()));
+    if let Creator::SystemUser(id) = creator {
+        if !creator::found(change.on(), &scope, id, now.into()).await? {
+            let detail = "this system user has made an organization before, which waits for its activation: \
+                 whoever activates it decides whether this one is bound to it";
+            return Err(OpError::Transition(detail.to_owned()));
+        }
+        organization.founder_email = creator::address(change.on(), organization.id.0).await?;
     }
     let admin = first_admin(admin, &scope, now);
     match user::insert(change.tx(), &AccountScope::Organization(scope), &admin).await {
@@ -166,18 +160,20 @@ pub async fn find_organization(
     Ok((found, organization::usage(context.db.read(), &scope).await?))
 }
 
-/// Activates an organization by hand; if it is active already, nothing changes.
+/// Activates an organization by hand; if it is active already, nothing changes. Its founder is let in only if the operator says so.
 pub async fn activate_organization(
     context: &Context,
     caller: &Caller,
     id: OrganizationId,
+    lets_founder_in: bool,
 ) -> Result<(Organization, Usage), OpError> {
     caller.operator(Action::ActivateOrganization)?;
     let scope = caller.scope(&context.db, Action::ActivateOrganization, Some(id)).await?;
     let mut change = Change::within(context, Some(caller), Some(scope)).await?;
     let current = held(change.tx(), &scope).await?;
     let activate = OrganizationStep::Activate;
-    let found = organization_lifecycle::advance(&mut change, &scope, &current, activate).await?;
+    let found =
+        organization_lifecycle::advance(&mut change, &scope, &current, activate, lets_founder_in).await?;
     let usage = organization::usage(change.on(), &scope).await?;
     let recorded = match found.status == current.status {
         true => change.as_before(),
@@ -210,7 +206,7 @@ pub async fn update_organization(
     let before = current.clone();
     let mut changed = with_attributes(&mut change, &scope, current, attributes).await?;
     if let Some(step) = step {
-        changed = organization_lifecycle::advance(&mut change, &scope, &changed, step).await?;
+        changed = organization_lifecycle::advance(&mut change, &scope, &changed, step, false).await?;
     }
     let recorded = match changed == before {
         true => change.as_before(),
@@ -276,7 +272,7 @@ pub async fn delete_organization(
         return purge_all(change, &scope, None).await;
     };
     if_match.check(&current)?;
-    organization_lifecycle::advance(&mut change, &scope, &current, OrganizationStep::Delete).await?;
+    organization_lifecycle::advance(&mut change, &scope, &current, OrganizationStep::Delete, false).await?;
     if purges {
         return purge_all(change, &scope, Some(json!(current))).await;
     }

@@ -9,7 +9,7 @@ use super::own_organization::held;
 use super::{letters, organization_lifecycle};
 use crate::auth::{self, link};
 use crate::domain::audit::AuditResource;
-use crate::domain::organization::OrganizationStep;
+use crate::domain::organization::{OrganizationStatus, OrganizationStep};
 use crate::store::stale_sign_up;
 
 /// Frees the address of a person and the slug of an organization about to be made. A stale sign-up that holds neither
@@ -25,8 +25,13 @@ pub(super) async fn free_for_organization(
         stale_sign_up::organization(change.on(), email, slug, made_before, now.into()).await?
     {
         let scope = auth::forgotten_organization(id);
-        let current = held(change.tx(), &scope).await?;
-        organization_lifecycle::advance(change, &scope, &current, OrganizationStep::Delete).await?;
+        let current = match held(change.tx(), &scope).await {
+            Ok(found) if found.status == OrganizationStatus::PendingActivation => found,
+            // It was activated or went while its row was waited for.
+            Ok(_) | Err(OpError::NotFound) => continue,
+            Err(error) => return Err(error),
+        };
+        organization_lifecycle::advance(change, &scope, &current, OrganizationStep::Delete, false).await?;
         change.displaced(AuditResource::Organization, id, Some(id.into()), Some(json!(current))).await?;
     }
     Ok(())

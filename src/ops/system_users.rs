@@ -7,10 +7,9 @@ use super::change::Change;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
 use super::scoped::Scoped;
-use super::{api_keys, letters, request_context, stale_sign_up};
+use super::{api_keys, letters, request_context, sign_up, stale_sign_up};
 use crate::auth::Action;
 use crate::clock;
-use crate::config::SignUp;
 use crate::context::Context;
 use crate::domain::account::new_password;
 use crate::domain::body::Params;
@@ -35,9 +34,9 @@ pub async fn create_system_user(
     body: Params<CreateSystemUser>,
 ) -> Result<SystemUser, OpError> {
     let caller = by.map(|by| &by.caller);
+    sign_up::permit(context, caller, Action::WriteSystemUsers)?;
     let organization_id = match by {
         Some(by) => Some(by.scope(context, Action::WriteSystemUsers).await?.organization_id()),
-        None if context.settings.sign_up == SignUp::Closed => return Err(OpError::SignUpClosed),
         None => None,
     };
     let new = match caller {

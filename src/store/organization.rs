@@ -42,6 +42,7 @@ struct Row {
     address: Option<String>,
     #[sqlx(try_from = "String")]
     status: OrganizationStatus,
+    founder_email: Option<String>,
     email_verified_at: Option<Time>,
     activated_at: Option<Time>,
     activation_method: Option<String>,
@@ -56,6 +57,7 @@ impl From<Row> for Organization {
         Self {
             id: row.id.into(),
             status: row.status,
+            founder_email: row.founder_email,
             email_verified_at: row.email_verified_at.map(Timestamp::from),
             activated_at: row.activated_at.map(Timestamp::from),
             activation_method: row.activation_method.and_then(|word| ActivationMethod::try_from(word).ok()),
@@ -131,7 +133,9 @@ pub async fn silences(db: &Db, only: Option<OrganizationId>) -> Result<Vec<(Orga
 macro_rules! columns {
     () => {
         "id, name, slug, contact_email, contact_phone, address, status, email_verified_at, activated_at, \
-         activation_method, settings, subscription, created_at, updated_at"
+         activation_method, settings, subscription, created_at, updated_at, \
+         (select s.email from system_user s where s.founded_organization_id = organization.id \
+         and s.organization_id is null and s.deleted_at is null) as founder_email"
     };
 }
 

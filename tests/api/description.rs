@@ -122,10 +122,10 @@ fn routes_for_signed_in_callers_refuse_others_and_the_rest_does_not() {
             let path = path.split('/').map(|part| if part.starts_with('{') { "x" } else { part });
             let said = app.send(route.method, &path.collect::<Vec<_>>().join("/"), &[], "").await;
             match route.access {
-                Access::SignedIn | Access::May(_) | Access::Tracker => {
+                Access::SignedIn | Access::May(_) | Access::OneselfOr(_) | Access::Tracker => {
                     drop(said.problem(401, "unauthenticated"))
                 }
-                Access::Open | Access::Either => {
+                Access::Open | Access::Either(_) => {
                     assert_ne!(said.body["code"], "unauthenticated", "{}", route.path)
                 }
             }

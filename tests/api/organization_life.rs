@@ -359,7 +359,9 @@ fn strangers_sign_up_only_while_they_may_and_never_set_a_subscription() {
         .await;
         let login = json!({ "email": "root@example.org", "password": PASSWORD });
         app.root = text(&app.post("/v1/auth/login", "", login).await.ok(200)["accessToken"]);
-        app.post("/v1/organizations", "", organization("closed")).await.problem(403, "signUpClosed");
+        for path in ["/v1/organizations", "/v1/system-users"] {
+            app.send("POST", path, &[], "unread").await.problem(403, "signUpClosed");
+        }
         app.post("/v1/organizations", &app.root, organization("closed")).await.ok(201);
         app.stop().await;
     });

@@ -3,7 +3,7 @@
 use serde_json::json;
 use waypost::domain::account::Role;
 
-use crate::harness::{organization, text, with_app};
+use crate::harness::{PASSWORD, organization, text, with_app};
 
 #[test]
 fn an_operator_makes_and_activates_one() {
@@ -23,6 +23,48 @@ fn an_operator_makes_and_activates_one() {
             found.ok(200)["subscription"]["usage"],
             json!({ "vehicles": 0, "drivers": 0, "users": 1, "geofences": 0 })
         );
+        app
+    });
+}
+
+#[test]
+fn an_operator_who_activates_by_hand_sees_the_founder_and_lets_it_in_only_by_saying_so() {
+    with_app(async |app| {
+        let by_hand =
+            [("by status", false), ("", false), ("?letFounderIn=false", false), ("?letFounderIn=true", true)];
+        for (number, (how, is_in)) in by_hand.into_iter().enumerate() {
+            let email = format!("founder-{number}@programs.example.org");
+            let body = json!({ "name": "Founder", "email": email, "password": PASSWORD });
+            app.post("/v1/system-users", "", body).await.ok(201);
+            let verify = app.link(&email, 1).await.replace("/verify/", "/v1/system-users/verify-email/");
+            app.post(&verify, "", json!(null)).await.ok(200);
+            let login = json!({ "email": email, "password": PASSWORD });
+            let token = text(&app.post("/v1/system-users/login", "", login).await.ok(200)["accessToken"]);
+            let founded = organization(&format!("founded-{number}"));
+            let made = app.post("/v1/organizations", &token, founded).await.ok(201);
+            let id = text(&made["id"]);
+            let path = format!("/v1/organizations/organization/{id}");
+            let found = app.get(&path, &app.root).await.ok(200);
+            assert_eq!((&made["founderEmail"], &found["founderEmail"]), (&json!(email), &json!(email)));
+            let activated = match how {
+                "by status" => app.put(&path, &app.root, json!({ "status": "active" })).await,
+                query => {
+                    let activate = format!("/v1/organizations/activate/{id}{query}");
+                    app.put(&activate, &app.root, json!({})).await
+                }
+            };
+            assert_eq!(activated.ok(200).get("founderEmail"), None, "it is decided");
+            let link = app.link(&text(&made["contactEmail"]), 1).await;
+            let link = link.replace("/activate/", "/v1/organizations/verify-email/");
+            app.post(&link, "", json!(null)).await.ok(200);
+            let me = app.get("/v1/auth/me", &token).await.ok(200);
+            assert_eq!(me.get("organizationId").is_some(), is_in, "{how}: {me}");
+            let audit = format!("/v1/audit?resource=organization&action=update&organizationId={id}");
+            let told = app.get(&audit, &app.root).await.ok(200)["data"].clone();
+            let mut told = told.as_array().unwrap().iter();
+            let activation = told.find(|entry| entry["after"]["status"] == "active").unwrap();
+            assert_eq!(activation["before"]["founderEmail"], json!(email), "{activation}");
+        }
         app
     });
 }

@@ -12,7 +12,9 @@ use waypost::store::session::{self, HolderId};
 use waypost::store::sql::{Engine, Tx};
 use waypost_test_support::eventually;
 
-use crate::harness::{ANSWER_WITHIN, App, PASSWORD, ROOT, lock_waits, on_each_engine, text, with_app};
+use crate::harness::{
+    ANSWER_WITHIN, App, PASSWORD, ROOT, lock_waits, on_each_engine, text, waits_for_first, with_app,
+};
 
 fn at(address: &str) -> Peer {
     Peer { address: address.to_owned(), request_id: None }
@@ -160,9 +162,44 @@ fn a_made_up_token_waits_for_no_writer() {
             auth.logout("wpr_unknown", &peer),
             auth.redeem_sign_in_link("wpl_unknown"),
         );
-        let answers = tokio::time::timeout(Duration::from_secs(3), answered).await.expect("nobody waits");
+        let links =
+            join(auth.verify_system_user("wpv_unknown", None), auth.confirm_address("wpe_unknown", None));
+        let answered = join(answered, links);
+        let (answers, links) =
+            tokio::time::timeout(Duration::from_secs(3), answered).await.expect("nobody waits");
         assert!(matches!(answers, (Err(AuthError::InvalidToken), Ok(()), Err(AuthError::InvalidToken))));
+        assert!(matches!(links, (Err(AuthError::NotFound), Err(AuthError::NotFound))));
         drop(writer);
+        app
+    });
+}
+
+/// Who disables somebody, or gives them another address, has them before their links; two who had one each would wait for ever.
+#[test]
+fn whoever_opens_a_link_waits_for_whom_it_is_about_before_the_link() {
+    on_each_engine(async |app| {
+        let (auth, db) = (&app.context.auth, &app.context.db);
+        if db.engine() == Engine::Sqlite {
+            return app; // it has one edit at a time
+        }
+        let free = "select count(*) from (select token_hash from one_time_token where subject_id = $1 \
+             and used_at is null for update nowait) as t";
+        let person = ("update account set updated_at = updated_at where id = $1", root(&app).await);
+        let of_root = (free, person.1);
+        let link = auth.sign_in_link(person.1).await.unwrap();
+        waits_for_first(db, person, of_root, auth.redeem_sign_in_link(&link)).await.unwrap();
+        app.post("/v1/auth/forgot-password", "", json!({ "email": ROOT })).await.ok(202);
+        let link = app.link(ROOT, 1).await.replace("/reset/", "");
+        let peer = at("192.0.2.1");
+        let reset = auth.reset_password(&link, "another long password".into(), &peer);
+        waits_for_first(db, person, of_root, reset).await.unwrap();
+        let body = json!({ "name": "Program", "email": "program@example.org", "password": PASSWORD });
+        let made = app.post("/v1/system-users", "", body).await.ok(201);
+        let program: Uuid = text(&made["id"]).parse().unwrap();
+        let link = app.link("program@example.org", 1).await.replace("/verify/", "");
+        let lock = "update system_user set updated_at = updated_at where id = $1";
+        let verified = auth.verify_system_user(&link, None);
+        waits_for_first(db, (lock, program), (free, program), verified).await.unwrap();
         app
     });
 }

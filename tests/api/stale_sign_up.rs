@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use futures_util::future::join;
 use serde_json::{Value, json};
 use uuid::Uuid;
+use waypost::store::sql::Engine;
 use waypost_test_support::eventually;
 
-use crate::harness::{App, PASSWORD, ROOT, on_each_engine, organization, text};
+use crate::harness::{ANSWER_WITHIN, App, PASSWORD, ROOT, lock_waits, on_each_engine, organization, text};
 
 const DAY: i64 = 24 * 3600;
 
@@ -162,6 +164,32 @@ fn the_old_address_is_told_of_a_new_one() {
         app.put(&path, &org.org_admin, json!({ "email": "Ada.Ruiz@other.example.org" })).await.ok(200);
         assert!(app.mail.all("eva@example.org").iter().all(|letter| !letter.link.is_empty()));
         assert_eq!(app.mail.all("ada.ruiz@other.example.org").len(), 1);
+        app
+    });
+}
+
+#[test]
+fn an_organization_that_is_activated_while_its_address_is_asked_for_stays() {
+    on_each_engine(async |app| {
+        let db = &app.context.db;
+        if db.engine() == Engine::Sqlite {
+            return app; // it has one edit at a time
+        }
+        let first = app.post("/v1/organizations", "", organization("first")).await.ok(201);
+        let id: Uuid = text(&first["id"]).parse().unwrap();
+        let mut activation = db.begin().await.unwrap();
+        let activate = "update organization set status = 'active' where id = $1";
+        activation.on().sql(activate).bind(id).run().await.unwrap();
+        let mut second = organization("second");
+        second["admin"] = organization("first")["admin"].clone();
+        let activated = async {
+            eventually(ANSWER_WITHIN, async || lock_waits(db).await.unwrap() == 1).await;
+            activation.commit().await.unwrap();
+        };
+        let (said, ()) = join(app.post("/v1/organizations", "", second), activated).await;
+        said.ok(201); // as if it were new
+        let path = format!("/v1/organizations/organization/{id}");
+        assert_eq!(app.get(&path, &app.root).await.ok(200)["status"], "active");
         app
     });
 }

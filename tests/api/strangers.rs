@@ -181,9 +181,11 @@ fn every_route_bounds_what_a_request_costs_while_a_tracker_reports() {
             let asked = TABLE.iter().map(|route| async move {
                 let mut headers = vec![("content-type", "application/json")];
                 match route.access {
-                    Access::Open | Access::Either => {}
+                    Access::Open | Access::Either(_) => {}
                     Access::Tracker => headers.push(("authorization", tracker)),
-                    Access::SignedIn | Access::May(_) => headers.push(("authorization", of_root)),
+                    Access::SignedIn | Access::May(_) | Access::OneselfOr(_) => {
+                        headers.push(("authorization", of_root))
+                    }
                 }
                 headers.extend(abuse.headers.iter().map(|(name, value)| (*name, value.as_str())));
                 let filled = |part: &'static str| {
@@ -259,7 +261,10 @@ fn permission_comes_before_the_body() {
         let bearer = format!("Bearer {}", org.viewer);
         let mut asked = 0;
         for route in TABLE.iter().filter(|route| ["POST", "PUT"].contains(&route.method)) {
-            let Access::May(action) = route.access else { continue };
+            let (Access::May(action) | Access::OneselfOr(action) | Access::Either(action)) = route.access
+            else {
+                continue;
+            };
             assert!(!action.allows(Role::Viewer), "{} {}", route.method, route.path);
             asked += 1;
             // The whole body is still to come: only the head can have been looked at.

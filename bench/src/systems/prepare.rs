@@ -60,7 +60,7 @@ impl Prepare<'_> {
         });
         let organization =
             organizations::create_organization(self.context, Some(&caller), body.into()).await?.0.id;
-        organizations::activate_organization(self.context, &caller, organization).await?;
+        organizations::activate_organization(self.context, &caller, organization, false).await?;
         let by = Scoped { caller, organization: Some(organization) };
         self.make_program(&by).await?;
         let fences = self.make_fences(&by).await?;

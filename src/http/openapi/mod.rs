@@ -114,14 +114,14 @@ fn add_what_types_do_not_say(document: &mut Value) {
 fn describe(operation: &mut Value, route: &Route) {
     operation["security"] = match route.access {
         Access::Open => json!([]),
-        Access::Either => json!([{}, { "bearer": [] }]),
-        Access::SignedIn | Access::May(_) => json!([{ "bearer": [] }]),
+        Access::Either(_) => json!([{}, { "bearer": [] }]),
+        Access::SignedIn | Access::May(_) | Access::OneselfOr(_) => json!([{ "bearer": [] }]),
         Access::Tracker => json!([{ "tracker": [] }, { "bearer": [] }]),
     };
     if let Some(example) = operation["operationId"].as_str().and_then(examples::body) {
         operation["requestBody"]["content"]["application/json"]["example"] = example;
     }
-    if route.method == "POST" && matches!(route.access, Access::SignedIn | Access::May(_) | Access::Either) {
+    if route.method == "POST" && !matches!(route.access, Access::Open | Access::Tracker) {
         add_parameter(
             operation,
             json!({ "name": "Idempotency-Key", "in": "header", "required": false,

@@ -47,8 +47,7 @@ fn of_its_kind(operation: &Value, route: &Route) -> Vec<Code> {
     let has_id = parameters.iter().any(|p| p["in"] == "path" && p["name"] != "token");
     let is_versioned = route.path.starts_with("/v1/");
     let names_organization = takes("organizationId") || (takes("Idempotency-Key") && takes_body(operation));
-    let changes =
-        route.method != "GET" && matches!(route.access, Access::SignedIn | Access::May(_) | Access::Either);
+    let changes = route.method != "GET" && !matches!(route.access, Access::Open | Access::Tracker);
     let kinds: [(bool, &[Code]); 15] = [
         (is_versioned, &[Code::MalformedRequest, Code::UnknownParameter, Code::TooManyRequests]),
         // Also for unknown parameters, because of their characters.

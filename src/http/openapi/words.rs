@@ -46,8 +46,8 @@ pub(super) fn part(operation: &mut Value, route: &Route) {
 const fn caller(access: Access) -> &'static str {
     match access {
         Access::Open => "Anybody may call it.",
-        Access::Either => "Anybody may call it; an access token says on whose behalf.",
-        Access::SignedIn | Access::May(_) => "Takes an access token.",
+        Access::Either(_) => "Anybody may call it; an access token says on whose behalf.",
+        Access::SignedIn | Access::May(_) | Access::OneselfOr(_) => "Takes an access token.",
         Access::Tracker => "Takes a tracker's token, or the access token of a system user.",
     }
 }

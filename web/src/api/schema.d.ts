@@ -1122,6 +1122,9 @@ export interface paths {
          * Activate an organization by hand
          * @description One that is active stays as it is.
          *
+         *     The system user that made it, `founderEmail`, is let in only with `letFounderIn=true`: it may read and change everything there from
+         *     then on. Otherwise it is left out for good.
+         *
          *     Takes an access token.
          */
         readonly put: operations["activate_organization"];
@@ -1186,7 +1189,7 @@ export interface paths {
         readonly get: operations["find_organization"];
         /**
          * Change an organization
-         * @description Status and subscription are the operators' to change.
+         * @description Status and subscription are the operators' to change. Activated by its status it is without its founder.
          *
          *     Takes an access token.
          */
@@ -4445,6 +4448,11 @@ export interface components {
             /** @description When it was made. */
             readonly createdAt: components["schemas"]["Timestamp"];
             readonly emailVerifiedAt?: components["schemas"]["Timestamp"] | null;
+            /**
+             * @description The address of the system user that made it, while it waits for its activation: whoever activates it decides whether that one is
+             *     let in, with all scopes.
+             */
+            readonly founderEmail?: string | null;
             /** @description Which. */
             readonly id: components["schemas"]["OrganizationId"];
             /** @description 1 to 120 characters. */
@@ -6151,6 +6159,8 @@ export interface components {
             /** @description As it was read; of no effect */
             readonly emailVerifiedAt?: unknown;
             /** @description As it was read; of no effect */
+            readonly founderEmail?: unknown;
+            /** @description As it was read; of no effect */
             readonly id?: unknown;
             /** @description 1 to 120 characters. */
             readonly name?: string;
@@ -6158,7 +6168,7 @@ export interface components {
             readonly settings?: components["schemas"]["OrganizationSettingsIn"];
             /** @description 2 to 63 lower-case letters, digits and hyphens; unique. Made of the name when absent. */
             readonly slug?: string;
-            /** @description Operators set it to `active` or `inactive`. */
+            /** @description Operators set it to `active` or `inactive`. Activated by this, it is without its founder. */
             readonly status?: components["schemas"]["OrganizationStatus"];
             /** @description What an organization pays for. Operators change it. */
             readonly subscription?: components["schemas"]["SubscriptionIn"];
@@ -10893,7 +10903,10 @@ export interface operations {
     };
     readonly activate_organization: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description true: the system user that made it is bound to it, with all scopes */
+                readonly letFounderIn?: boolean;
+            };
             readonly header?: never;
             readonly path: {
                 readonly id: components["schemas"]["OrganizationId"];
