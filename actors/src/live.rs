@@ -12,7 +12,7 @@ use crate::actor::watch::queries::{Fleet, GoingOn, Inside, StartWatch, View};
 pub use crate::config::{LiveConfig, LiveParts};
 pub use crate::error::LiveError;
 pub use crate::health::{Health, WatchdogConfig};
-use crate::meters::Meters;
+use crate::meters::{Invariant, Meters};
 use crate::model::{Fence, GeofenceId, OrganizationId, Silence, Timestamp, Vehicle, VehicleId};
 use crate::ports::StoreError;
 use crate::report::Reporter;
@@ -30,6 +30,10 @@ impl Live {
     /// before it returns, or as soon as the store allows; corrections that a crash left continue in the background.
     pub async fn start(parts: LiveParts) -> Result<Self, StoreError> {
         let seeds = parts.store.seeds().await?;
+        for seed in seeds.vehicles.iter().filter(|seed| seed.is_lost) {
+            let what = format!("the stored state of vehicle {} cannot be read", seed.vehicle.id);
+            parts.meters.violated(Invariant::States, &what);
+        }
         let unsettled = Unsettled::of(&seeds);
         let live = Self { core: Arc::new(Core::start(parts, seeds)) };
         live.core.settle_unsettled(unsettled).await;

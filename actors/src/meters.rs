@@ -164,11 +164,14 @@ pub enum Invariant {
     Stays,
     /// No more is on its way to the writer than there are permits. Broken: it is refused.
     QueueBound,
+    /// The stored state of a vehicle can be read. Broken: a correction finds it again from what is stored.
+    States,
 }
 
 impl Invariant {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::EventNumbers, Self::Accounts, Self::Stays, Self::QueueBound];
+    pub const ALL: [Self; 5] =
+        [Self::EventNumbers, Self::Accounts, Self::Stays, Self::QueueBound, Self::States];
 
     /// Its name in logs and metrics.
     #[must_use]
@@ -178,6 +181,7 @@ impl Invariant {
             Self::Accounts => "accounts",
             Self::Stays => "stays",
             Self::QueueBound => "queueBound",
+            Self::States => "states",
         }
     }
 }

@@ -55,6 +55,9 @@ pub enum CacheError {
     /// It answers with an error, or cannot be reached.
     #[error("{0}")]
     Failed(#[source] Cause),
+    /// Another server has taken over and writes there: what this one knows may be old.
+    #[error("another server has taken over")]
+    TakenOver,
 }
 
 /// One vehicle's part of a transaction.
@@ -135,6 +138,8 @@ pub struct VehicleSeed {
     pub vehicle: Vehicle,
     /// The engine's state; the default one for a vehicle that never reported.
     pub state: VehicleState,
+    /// Whether the stored state could not be read: `state` is [`VehicleState::lost`].
+    pub is_lost: bool,
     /// Taken out of use, but a server stopped before its stays were ended: the next start ends them.
     pub is_removed: bool,
     /// Where its dirty mark begins; `None`: it is clean.

@@ -126,7 +126,7 @@ impl ShardServer {
         let live = LiveParts {
             config: live_config(&parts.settings),
             store: (parts.store)(Arc::clone(&track)),
-            cache: cache(&parts.settings, shard)?,
+            cache: cache(&parts.settings, &track)?,
             clock: parts.clock.shared(),
             meters: parts.meters.live.clone(),
             threads: parts.threads.clone(),
@@ -259,7 +259,7 @@ fn live_config(settings: &Settings) -> LiveConfig {
     }
 }
 
-fn cache(settings: &Settings, shard: Shard) -> Result<Option<Arc<dyn LiveCache>>, StartError> {
+fn cache(settings: &Settings, track: &Track) -> Result<Option<Arc<dyn LiveCache>>, StartError> {
     let Some(url) = &settings.redis_url else { return Ok(None) };
-    Ok(Some(Arc::new(RedisCache::open(url.reveal(), shard)?)))
+    Ok(Some(Arc::new(RedisCache::open(url.reveal(), track.db().shard(), track.epoch())?)))
 }

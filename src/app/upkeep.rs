@@ -21,8 +21,8 @@ use crate::store::wal::give_back;
 
 /// Pause before work that panicked is begun again.
 const AGAIN_AFTER_PANIC: Duration = Duration::from_secs(60);
-/// Pause between two checks for partitions to make.
-const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
+/// Pause between two checks for partitions to make, and before those are tried again for which a table could not be locked.
+const PARTITIONS_EVERY: Duration = Duration::from_secs(3600);
 
 /// Pause between two checks whether the signing keys were rotated.
 const KEYS_EVERY: Duration = Duration::from_secs(5);
@@ -191,10 +191,10 @@ pub(super) async fn keep_log_small(context: Context) {
 }
 
 /// A failure is only logged, because nothing is lost without new partitions: the default one may hold so much that
-/// scanning it takes longer than a statement may.
+/// scanning it takes longer than a statement may, or be read by a backup.
 pub(super) async fn renew_partitions(db: &Db, clock: &Clock) {
     if let Err(error) = make_partitions(db, clock.now()).await {
-        tracing::error!(%error, "partitions could not be made; fixes go to the default one");
+        tracing::error!(%error, "partitions could not be made; fixes go to the default one until they can, which is tried each hour");
     }
 }
 

@@ -37,15 +37,25 @@ impl<'a> Listing<'a> {
     /// The slice to answer. `place`: the place of an item, as [`Listing::after`] reads it.
     pub(super) fn slice<T, P: Serialize>(
         &self,
-        mut items: Vec<T>,
+        items: Vec<T>,
         place: impl Fn(&T) -> P,
     ) -> Result<Slice<T>, OpError> {
+        self.slice_until(items, place, None)
+    }
+
+    /// The slice to answer, of items whose reading was given up at a place, if at any.
+    pub(super) fn slice_until<T, P: Serialize>(
+        &self,
+        mut items: Vec<T>,
+        place: impl Fn(&T) -> P,
+        ended_at: Option<P>,
+    ) -> Result<Slice<T>, OpError> {
         let limit = usize::try_from(self.request.limit).unwrap_or(usize::MAX);
-        let has_next = items.len() > limit;
+        let has_next = ended_at.is_some() || items.len() > limit;
         items.truncate(limit);
-        let end_cursor = match items.last() {
-            Some(last) => {
-                let payload = to_vec(&place(last)).map_err(|error| OpError::Internal(error.into()))?;
+        let end_cursor = match ended_at.or_else(|| items.last().map(place)) {
+            Some(place) => {
+                let payload = to_vec(&place).map_err(|error| OpError::Internal(error.into()))?;
                 Some(self.cursor_signer.sign(&self.purpose, &payload))
             }
             None => self.request.after.clone(),

@@ -11,7 +11,7 @@ use crate::domain::paging::{Slice, SliceRequest};
 use crate::domain::position::{AfterFix, HistoryRequest, StoredPosition};
 use crate::store::{position_history, vehicle};
 
-/// Fixes of a vehicle, even if it was deleted, from a place in its history on.
+/// Fixes of a vehicle, even if it was deleted, from a place in its history on. After many that are left out the slice ends early.
 pub async fn list_positions(
     context: &Context,
     by: &Scoped,
@@ -26,15 +26,16 @@ pub async fn list_positions(
     let order = if asked.is_newest_first { "newest" } else { "oldest" };
     let purpose = format!("positions {order} {id} {}", scope.organization_id());
     let listing = Listing::new(context, purpose, slice);
-    let mut items =
+    let (mut items, ended_at) =
         position_history::list(&context.db, &context.track, id, asked, listing.after()?, listing.limit())
             .await?;
     if !by.caller.sees().fuel {
         items.iter_mut().for_each(|stored| stored.fuel = None);
     }
-    listing.slice(items, |last| AfterFix {
+    let place = |last: &StoredPosition| AfterFix {
         recorded_at: last.recorded_at,
         latitude: last.latitude,
         longitude: last.longitude,
-    })
+    };
+    listing.slice_until(items, place, ended_at)
 }

@@ -1,5 +1,7 @@
 //! Trackers, their tokens and their installations.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use utoipa::ToSchema;
 use waypost_actors::model::{ChangedResource, TrackerId, VehicleId};
@@ -45,7 +47,7 @@ pub async fn create_tracker(
     let CreateTracker { tracker, vehicle_id, .. } = body.made()?;
     let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?;
     let attributes = tracker.moved(vehicle_id, change.now());
-    refuse_foreign_vehicles(change.tx(), &scope, &attributes).await?;
+    refuse_foreign_vehicles(change.tx(), &scope, None, &attributes).await?;
     let issued = issue(&mut change, &scope, attributes).await?;
     let recorded = change.created(&issued.tracker).await?;
     affect_vehicles(&mut change, &scope, &[issued.tracker.vehicle_id]).await?;
@@ -122,7 +124,7 @@ pub async fn update_tracker(
         return Ok(current);
     }
     if_match.check(&current)?;
-    refuse_foreign_vehicles(change.tx(), &scope, &attributes).await?;
+    refuse_foreign_vehicles(change.tx(), &scope, current.vehicle_id, &attributes).await?;
     let tracker =
         Tracker { vehicle_id: attributes.vehicle_id(), attributes, updated_at: now, ..current.clone() };
     conflict(tracker::update(change.tx(), &scope, &tracker).await, Taken::UniqueId)?;
@@ -199,10 +201,11 @@ async fn affect_vehicles(
 }
 
 /// Refuses installations in vehicles of other organizations. Past installations in vehicles deleted since then may be
-/// sent back.
+/// sent back. Locks the vehicle that the tracker is in and the one it was in, `former`, in the order of their ids.
 async fn refuse_foreign_vehicles(
     tx: &mut Tx,
     scope: &OrgScope,
+    former: Option<VehicleId>,
     attributes: &TrackerIn,
 ) -> Result<(), OpError> {
     let ids: Vec<VehicleId> = attributes.installations.iter().map(|stay| stay.vehicle_id).collect();
@@ -210,12 +213,12 @@ async fn refuse_foreign_vehicles(
         vehicle::find_each(tx.on(), scope, &ids).await?.into_iter().map(|vehicle| vehicle.id).collect();
     let missing = |id: &VehicleId| !there.contains(id);
     let open = attributes.vehicle_id();
+    // A deletion at the same moment would not find the tracker there.
+    for id in former.into_iter().chain(open).collect::<BTreeSet<_>>() {
+        vehicle::hold(tx.on(), scope, id).await?;
+    }
     let gone = match open {
-        Some(open) => {
-            // A deletion at the same moment would not find the tracker there.
-            vehicle::hold(tx.on(), scope, open).await?;
-            vehicle::existing(tx.on(), scope, &[open]).await?.is_empty()
-        }
+        Some(open) => vehicle::existing(tx.on(), scope, &[open]).await?.is_empty(),
         None => false,
     };
     let mut problems: Vec<FieldError> = Vec::new();

@@ -281,6 +281,9 @@ pub async fn delete_vehicle(
     purges: bool,
 ) -> Result<(), OpError> {
     let (mut change, scope) = Change::begin(context, by, Action::WriteVehicles).await?;
+    let now = change.now();
+    // Edits of trackers lock the tracker before its vehicles, so that is the order here, too.
+    tracker::hold_of_vehicle(change.tx(), &scope, id, now.into()).await?;
     vehicle::hold(change.on(), &scope, id).await?;
     let Some(current) = vehicle::find(change.on(), &scope, id).await? else {
         if !purges {
@@ -290,7 +293,6 @@ pub async fn delete_vehicle(
         return purge_deleted(change, &scope, id).await;
     };
     if_match.check(&current)?;
-    let now = change.now();
     out_of_service::begin(change.on(), &scope, id, now.into()).await?;
     vehicle::delete(change.on(), &scope, id, now.into()).await?;
     let (in_it, planned) = tracker::leave_vehicle(change.tx(), &scope, id, now.into()).await?;

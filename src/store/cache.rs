@@ -22,17 +22,33 @@ use super::shard::{SHARDS, Shard};
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(400);
 /// Seconds after which data of a stopped server expires; a running one rewrites it more often.
 const KEPT_SECONDS: i64 = 900;
-/// Vehicles per command when all are written.
+/// Vehicles per command when all are written, and commands that are run at once.
 const CHUNK: usize = 500;
 /// Exists as long as what was written of all organizations has not been lost.
 const MARKER: &str = "waypost:live";
+/// Runs commands, each given as the number of its words and its words, unless a server of a later epoch has written: one that was
+/// suspended puts no old state over what its successor wrote.
+const RUN: &str = "\
+if tonumber(redis.call('GET', KEYS[1]) or '0') > tonumber(ARGV[1]) then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
+local at = 3
+while at <= #ARGV do
+  local last = at + tonumber(ARGV[at])
+  redis.call(unpack(ARGV, at + 1, last))
+  at = last + 1
+end
+return 1";
 
 /// The cache in Redis: one hash per organization, `waypost:live:<organization>`, a JSON member per
 /// vehicle.
 pub struct RedisCache {
     connection: ConnectionManager,
     shard: Shard,
+    epoch: i64,
 }
+
+/// The words of a command.
+type Command = Vec<String>;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -69,6 +85,22 @@ fn marker(shard: Shard) -> String {
     }
 }
 
+/// Holds the epoch of the server that writes a shard's organizations.
+fn writer(shard: Shard) -> String {
+    match shard {
+        Shard::WHOLE => "waypost:writer".to_owned(),
+        shard => format!("waypost:writer:{}", shard.number()),
+    }
+}
+
+fn command<const N: usize>(words: [&str; N]) -> Command {
+    words.map(str::to_owned).into()
+}
+
+fn expire(key: &str) -> Command {
+    command(["EXPIRE", key, &KEPT_SECONDS.to_string()])
+}
+
 /// A member of an organization's hash: its name and its value.
 fn member(vehicle: VehicleId, state: &VehicleState, now: Timestamp) -> (String, String) {
     let stay = |stay: &waypost_actors::tracking::Stay| CachedStay {
@@ -90,18 +122,27 @@ fn member(vehicle: VehicleId, state: &VehicleState, now: Timestamp) -> (String, 
 
 impl RedisCache {
     /// Configures the server, to which it connects when something is written, and again after every outage. Organizations of other
-    /// shards are written by others.
-    pub fn open(url: &str, shard: Shard) -> redis::RedisResult<Self> {
+    /// shards are written by others, and nothing is once a server of a later epoch has written.
+    pub fn open(url: &str, shard: Shard, epoch: i64) -> redis::RedisResult<Self> {
         let client = redis::Client::open(url)?;
         let config = ConnectionManagerConfig::new()
             .set_response_timeout(Some(RESPONSE_TIMEOUT))
             .set_connection_timeout(Some(RESPONSE_TIMEOUT))
             .set_number_of_retries(1);
-        Ok(Self { connection: ConnectionManager::new_lazy_with_config(client, config)?, shard })
+        Ok(Self { connection: ConnectionManager::new_lazy_with_config(client, config)?, shard, epoch })
     }
 
-    async fn run(&self, pipe: &redis::Pipeline) -> redis::RedisResult<()> {
-        pipe.query_async(&mut self.connection.clone()).await
+    /// Runs commands in their order.
+    async fn run(&self, commands: &[Command]) -> Result<(), CacheError> {
+        let mut pipe = redis::pipe();
+        for some in commands.chunks(CHUNK) {
+            pipe.cmd("EVAL").arg(RUN).arg(1).arg(writer(self.shard)).arg(self.epoch).arg(KEPT_SECONDS);
+            for command in some {
+                pipe.arg(command.len()).arg(command.as_slice());
+            }
+        }
+        let done: Vec<bool> = pipe.query_async(&mut self.connection.clone()).await.map_err(failed)?;
+        if done.into_iter().all(|is_done| is_done) { Ok(()) } else { Err(CacheError::TakenOver) }
     }
 
     async fn write(
@@ -109,35 +150,33 @@ impl RedisCache {
         removed: &[(OrganizationId, VehicleId)],
         states: &[Newest],
         now: Timestamp,
-    ) -> redis::RedisResult<()> {
-        let mut pipe = redis::pipe();
+    ) -> Result<(), CacheError> {
+        let mut commands = Vec::new();
         for (organization, vehicle) in removed {
-            pipe.hdel(key(*organization), vehicle.to_string()).ignore();
+            commands.push(command(["HDEL", &key(*organization), &vehicle.to_string()]));
         }
         for (organization, vehicle, state) in states {
-            let (name, text) = member(*vehicle, state, now);
-            pipe.hset(key(*organization), name, text).ignore();
-            pipe.expire(key(*organization), KEPT_SECONDS).ignore();
+            let (key, (name, text)) = (key(*organization), member(*vehicle, state, now));
+            commands.extend([command(["HSET", &key, &name, &text]), expire(&key)]);
         }
-        self.run(&pipe).await
+        self.run(&commands).await
     }
 
     /// Replaces each organization's hash atomically, with a new one written beside it.
-    async fn replace(&self, states: &[Newest], now: Timestamp) -> redis::RedisResult<()> {
+    async fn replace(&self, states: &[Newest], now: Timestamp) -> Result<(), CacheError> {
         let mut states: Vec<&Newest> = states.iter().collect();
         states.sort_unstable_by_key(|(organization, vehicle, _)| (*organization, *vehicle));
         for of_one in states.chunk_by(|a, b| a.0 == b.0) {
             let key = key(of_one[0].0);
             let next = format!("{key}:next");
-            self.run(redis::pipe().del(&next).ignore()).await?;
+            self.run(&[command(["DEL", &next])]).await?;
             for chunk in of_one.chunks(CHUNK) {
-                let members: Vec<_> =
-                    chunk.iter().map(|(_, vehicle, state)| member(*vehicle, state, now)).collect();
-                self.run(redis::pipe().hset_multiple(&next, &members).ignore()).await?;
+                let mut set = command(["HSET", &next]);
+                let members = chunk.iter().map(|(_, vehicle, state)| member(*vehicle, state, now));
+                set.extend(members.flat_map(|(name, text)| [name, text]));
+                self.run(&[set]).await?;
             }
-            let mut pipe = redis::pipe();
-            pipe.expire(&next, KEPT_SECONDS).ignore().rename(&next, &key).ignore();
-            self.run(&pipe).await?;
+            self.run(&[expire(&next), command(["RENAME", &next, &key])]).await?;
         }
         self.mark(&marker(self.shard)).await?;
         if self.shard != Shard::WHOLE && self.filled(Shard::all()).await? == usize::from(SHARDS) {
@@ -146,15 +185,15 @@ impl RedisCache {
         Ok(())
     }
 
-    async fn mark(&self, marker: &str) -> redis::RedisResult<()> {
-        self.run(redis::pipe().set_ex(marker, 1, KEPT_SECONDS.unsigned_abs()).ignore()).await
+    async fn mark(&self, marker: &str) -> Result<(), CacheError> {
+        self.run(&[command(["SET", marker, "1"]), expire(marker)]).await
     }
 
     /// How many of some shards are filled.
-    async fn filled(&self, shards: impl Iterator<Item = Shard>) -> redis::RedisResult<usize> {
+    async fn filled(&self, shards: impl Iterator<Item = Shard>) -> Result<usize, CacheError> {
         let markers: Vec<String> = shards.map(marker).collect();
         let mut connection = self.connection.clone();
-        redis::cmd("EXISTS").arg(&markers).query_async(&mut connection).await
+        redis::cmd("EXISTS").arg(&markers).query_async(&mut connection).await.map_err(failed)
     }
 }
 
@@ -169,15 +208,18 @@ impl LiveCache for RedisCache {
         states: &'a [Newest],
         now: Timestamp,
     ) -> BoxFuture<'a, Result<(), CacheError>> {
-        Box::pin(async move { self.write(removed, states, now).await.map_err(failed) })
+        Box::pin(self.write(removed, states, now))
     }
 
     fn fill<'a>(&'a self, states: &'a [Newest], now: Timestamp) -> BoxFuture<'a, Result<(), CacheError>> {
-        Box::pin(async move { self.replace(states, now).await.map_err(failed) })
+        Box::pin(self.replace(states, now))
     }
 
     fn is_filled(&self) -> BoxFuture<'_, Result<bool, CacheError>> {
-        let filled = self.filled(std::iter::once(self.shard));
-        Box::pin(async move { filled.await.map(|filled| filled == 1).map_err(failed) })
+        Box::pin(async move {
+            // Whether it may write at all.
+            self.run(&[command(["EXISTS", MARKER])]).await?;
+            Ok(self.filled(std::iter::once(self.shard)).await? == 1)
+        })
     }
 }

@@ -90,10 +90,14 @@ async fn adjust_some(
     let stmt = stmt.push(" and at > ").push_bind(Time(after)).push(" order by at limit ").push_bind(TOGETHER);
     let rows: Vec<(Time, PackedState)> = stmt.all().await?;
     let read = rows.len();
-    let adjusted = rows.into_iter().map_while(|(at, PackedState(mut state))| {
-        adjustment.apply(&mut state).then(|| Checkpoint { at: at.into(), state })
-    });
-    let adjusted: Vec<Checkpoint> = adjusted.collect();
+    let mut adjusted = Vec::new();
+    for (at, PackedState(state)) in rows {
+        let mut state = state?;
+        if !adjustment.apply(&mut state) {
+            break;
+        }
+        adjusted.push(Checkpoint { at: at.into(), state });
+    }
     insert_checkpoints(adjusted.iter().map(|checkpoint| (vehicle, checkpoint)))?.run(tx).await?;
     let is_whole = read as i64 == TOGETHER && adjusted.len() == read;
     Ok(adjusted.last().filter(|_| is_whole).map(|checkpoint| checkpoint.at))

@@ -59,6 +59,6 @@ impl Export {
         limit: usize,
     ) -> Result<Vec<StoredPosition>> {
         let tail = self.logged.get(&vehicle).map_or(&[] as &[_], Vec::as_slice);
-        read_history(&self.db, vehicle, tail, request, after, limit).await
+        Ok(read_history(&self.db, vehicle, tail, request, after, (limit, usize::MAX)).await?.0)
     }
 }

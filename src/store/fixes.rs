@@ -81,13 +81,24 @@ impl From<&FixRow> for Key {
 
 /// The first `limit` fixes of a range that `keep` wants. `tail`: the vehicle's fixes that are in no chunk, read before.
 pub(super) async fn read_fixes(
-    mut reader: Reader<'_>,
+    reader: Reader<'_>,
     tail: &[ChunkFix],
-    mut range: Range,
+    range: Range,
     limit: usize,
     keep: impl Fn(&FixRow) -> bool,
 ) -> Result<Vec<FixRow>> {
-    let mut found = Vec::new();
+    Ok(read_some(reader, tail, range, (limit, usize::MAX), keep).await?.0)
+}
+
+/// As [`read_fixes`], but gives up once it has read `most` fixes or a page more, and then tells the one behind which to go on.
+pub(super) async fn read_some(
+    mut reader: Reader<'_>,
+    tail: &[ChunkFix],
+    mut range: Range,
+    (limit, most): (usize, usize),
+    keep: impl Fn(&FixRow) -> bool,
+) -> Result<(Vec<FixRow>, Option<Key>)> {
+    let (mut found, mut read) = (Vec::new(), 0);
     // Of many that nobody wants few pages are read.
     let mut least = 1;
     while found.len() < limit {
@@ -107,15 +118,19 @@ pub(super) async fn read_fixes(
         } else {
             rows.into_iter().take(wanted).collect()
         };
-        let Some((last, _)) = first.last() else { break };
-        range = range.behind(*last);
+        let Some(last) = first.last().map(|(key, _)| *key) else { break };
+        read += first.len();
+        range = range.behind(last);
         found.extend(first.into_iter().map(|(_, row)| row).filter(|row| keep(row)));
         if is_last {
             break;
         }
+        if read >= most && found.len() < limit {
+            return Ok((found, Some(last)));
+        }
     }
     found.truncate(limit);
-    Ok(found)
+    Ok((found, None))
 }
 
 /// The first rows of the range in the table of late and changed fixes.

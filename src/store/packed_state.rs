@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use sqlx::error::BoxDynError;
 use sqlx::{Database, Decode, Type};
-use waypost_actors::tracking::VehicleState;
+use waypost_actors::model::Timestamp;
+use waypost_actors::tracking::{MAX_CLOCK_AHEAD_SECONDS, VehicleState};
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::dict::{DecoderDictionary, EncoderDictionary};
 
@@ -33,9 +34,19 @@ thread_local! {
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
-/// A state as its column has it.
+/// A state as its column has it, or why it cannot be read: that costs one vehicle, and no other that is read with it.
 #[derive(Debug)]
-pub struct PackedState(pub VehicleState);
+pub struct PackedState(pub Result<VehicleState>);
+
+impl PackedState {
+    /// The state, or one that tells that it is lost. `now`: the server's clock.
+    pub(super) fn or_lost(self, now: Timestamp) -> VehicleState {
+        self.0.unwrap_or_else(|error| {
+            tracing::error!(%error, "a stored state of a vehicle cannot be read");
+            VehicleState::lost(now.plus_seconds(MAX_CLOCK_AHEAD_SECONDS))
+        })
+    }
+}
 
 /// The bytes of a state.
 pub(super) fn pack_state(state: &VehicleState) -> Result<Vec<u8>> {
@@ -89,13 +100,13 @@ where
     &'r [u8]: Decode<'r, DB>,
 {
     fn decode(value: DB::ValueRef<'r>) -> std::result::Result<Self, BoxDynError> {
-        unpack_state(<&[u8] as Decode<'r, DB>>::decode(value)?).map(Self)
+        Ok(Self(unpack_state(<&[u8] as Decode<'r, DB>>::decode(value)?).map_err(SqlError::Decode)))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use waypost_actors::model::{Fix, Place, Timestamp};
+    use waypost_actors::model::{Fix, Place};
 
     use super::*;
 

@@ -14,6 +14,9 @@ const FIRST_MONDAY_SECONDS: i64 = 4 * 86_400;
 /// Weeks made ahead.
 pub(super) const WEEKS_AHEAD: i64 = 4;
 
+/// How long a change of a table waits for those who read it, such as a backup: meanwhile everybody else waits behind it.
+const LOCK_PATIENCE: &str = "lock_timeout = '500ms'";
+
 /// How much of a week has to be free for it to be compacted, in bytes and as a part of what it takes.
 const WORTHWHILE_BYTES: i64 = 1024 * 1024;
 const WORTHWHILE: f64 = 0.75;
@@ -34,8 +37,8 @@ pub(super) fn week_begin(at: Timestamp) -> Timestamp {
     Timestamp::from_micros((FIRST_MONDAY_SECONDS + week_of(at) * WEEK_SECONDS).saturating_mul(1_000_000))
 }
 
-/// Makes the partitions of the week before `now`, its own and the next ones, unless they exist. Does nothing on
-/// SQLite.
+/// Makes the partitions of the week before `now`, its own and the next ones, unless they exist. A table that cannot be locked at once
+/// ends it: another time will do, since each week is made long ahead. Does nothing on SQLite.
 pub async fn make_partitions(db: &Db, now: Timestamp) -> Result<()> {
     let Pools::Postgres { pool, .. } = &db.pools else { return Ok(()) };
     let this_week = week_of(now);
@@ -71,6 +74,7 @@ async fn make_partition(pool: &PgPool, table: &str, monday: i64) -> Result<()> {
         return Ok(());
     }
     let statements = [
+        format!("set local {LOCK_PATIENCE}"),
         format!(
             "create table {name} (like {table} including defaults including constraints including storage)"
         ),
@@ -87,7 +91,7 @@ async fn make_partition(pool: &PgPool, table: &str, monday: i64) -> Result<()> {
 }
 
 /// Drops the weeks of a table that end before `before` and hold nothing that vehicles still keep; returns how many. A
-/// partition that cannot be locked at once is left for another time. Does nothing on SQLite.
+/// partition that cannot be locked at once, and those after it, are left for another time. Does nothing on SQLite.
 pub async fn drop_partitions(db: &Db, table: &str, before: Timestamp) -> Result<u64> {
     let Pools::Postgres { pool, .. } = &db.pools else { return Ok(0) };
     let end = if table == "position_chunk" { "ended_at" } else { "recorded_at" };
@@ -102,6 +106,7 @@ pub async fn drop_partitions(db: &Db, table: &str, before: Timestamp) -> Result<
             Ok(false) => {}
             Err(error) if is_unavailable(&error) => {
                 tracing::debug!(%error, name, "a partition could not be locked and is dropped another time");
+                break;
             }
             Err(error) => return Err(error),
         }
@@ -152,9 +157,9 @@ async fn compact(pool: &PgPool, name: &str) -> Result<()> {
     // Of its own, since it cannot be done in a transaction, to which settings could be local.
     let mut conn = pool.acquire().await?.detach();
     for statement in [
-        "set lock_timeout = '500ms'",
+        format!("set {LOCK_PATIENCE}").as_str(),
         "set statement_timeout = '2s'",
-        &format!("vacuum (full, analyze) {name}"),
+        format!("vacuum (full, analyze) {name}").as_str(),
     ] {
         sqlx::query(AssertSqlSafe(statement.to_owned())).execute(&mut conn).await?;
     }
@@ -164,7 +169,7 @@ async fn compact(pool: &PgPool, name: &str) -> Result<()> {
 /// `end`: the column with the newest instant of a row.
 async fn drop_partition(pool: &PgPool, table: &str, name: &str, end: &str) -> Result<bool> {
     let mut tx = pool.begin().await?;
-    for patience in ["lock_timeout = '1s'", "statement_timeout = '60s'"] {
+    for patience in [LOCK_PATIENCE, "statement_timeout = '60s'"] {
         sqlx::query(AssertSqlSafe(format!("set local {patience}"))).execute(&mut *tx).await?;
     }
     // Keeps rows from being added between the check and the drop.

@@ -26,26 +26,30 @@ const SELECT_VEHICLES: &str = "select v.id, v.organization_id, v.name, v.trackin
 pub(super) type Spans = Vec<(Timestamp, Option<Timestamp>)>;
 
 /// Every vehicle in use of the shard, and those taken out of use that still have open stays or await a correction, unless all of
-/// that is to be deleted; each with the newest commit contained in its stored state.
-pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<(VehicleSeed, i64)>> {
+/// that is to be deleted; each with the newest commit contained in its stored state. `now`: the server's clock.
+pub(super) async fn read_vehicles(db: &Db, now: Timestamp) -> Result<Vec<(VehicleSeed, i64)>> {
     let in_use = "v.purge_asked_at is null and (v.deleted_at is null or s.dirty_from is not null \
         or exists (select 1 from visit where visit.vehicle_id = v.id and visit.exited_at is null))";
     let stmt = db.read().sql(SELECT_VEHICLES).push(in_use);
-    read_seeds(db, stmt.and_of_shard(db.shard(), "v.organization_id")).await
+    read_seeds(db, stmt.and_of_shard(db.shard(), "v.organization_id"), now).await
 }
 
 /// Some vehicles, in use or not, each with the newest commit contained in its stored state.
-pub(super) async fn read_vehicles_of(db: &Db, ids: &[VehicleId]) -> Result<Vec<(VehicleSeed, i64)>> {
+pub(super) async fn read_vehicles_of(
+    db: &Db,
+    ids: &[VehicleId],
+    now: Timestamp,
+) -> Result<Vec<(VehicleSeed, i64)>> {
     let mut found = Vec::new();
     for some in ids.chunks(TOGETHER) {
         let stmt = db.read().sql(SELECT_VEHICLES).push("v.id in (");
         let stmt = stmt.push_each(some, |stmt, id| stmt.push_bind(id.0)).push(")");
-        found.extend(read_seeds(db, stmt).await?);
+        found.extend(read_seeds(db, stmt, now).await?);
     }
     Ok(found)
 }
 
-async fn read_seeds(db: &Db, stmt: Stmt<'_>) -> Result<Vec<(VehicleSeed, i64)>> {
+async fn read_seeds(db: &Db, stmt: Stmt<'_>, now: Timestamp) -> Result<Vec<(VehicleSeed, i64)>> {
     type Row =
         (Uuid, Uuid, String, Json<VehicleLimits>, Option<PackedState>, i64, Option<Time>, Option<Time>);
     let rows = stmt.all_beside::<Row>();
@@ -61,7 +65,8 @@ async fn read_seeds(db: &Db, stmt: Stmt<'_>) -> Result<Vec<(VehicleSeed, i64)>> 
                 out_of_service: spans.remove(&id).unwrap_or_default(),
                 calibrations: calibrations.remove(&id).unwrap_or_default(),
             },
-            state: state.map(|PackedState(state)| state).unwrap_or_default(),
+            is_lost: matches!(state, Some(PackedState(Err(_)))),
+            state: state.map(|state| state.or_lost(now)).unwrap_or_default(),
             is_removed: deleted_at.is_some(),
             dirty_from: dirty.map(Into::into),
             connection: None,

@@ -39,8 +39,8 @@ pub(super) async fn read_slice(db: &Db, vehicle: VehicleId, tail: &[ChunkFix]) -
 
 type CheckpointRow = (Time, PackedState);
 
-fn checkpoint((at, PackedState(state)): CheckpointRow) -> Checkpoint {
-    Checkpoint { at: at.into(), state }
+fn checkpoint((at, PackedState(state)): CheckpointRow) -> Result<Checkpoint> {
+    Ok(Checkpoint { at: at.into(), state: state? })
 }
 
 /// The newest checkpoint before an instant, with its fixes as currently stored: what later reports added to them
@@ -55,7 +55,7 @@ pub(super) async fn checkpoint_before(
         "select at, state from checkpoint where vehicle_id = $1 and at < $2 order by at desc limit 1";
     let row: Option<CheckpointRow> =
         tx.on().sql(select).bind(vehicle.0).bind(Time(instant)).optional().await?;
-    let mut checkpoint = row.map(checkpoint);
+    let mut checkpoint = row.map(checkpoint).transpose()?;
     for known in checkpoint.iter_mut().flat_map(|checkpoint| checkpoint.state.fixes_mut()) {
         let of_instant = Span::at(vehicle, known.recorded_at);
         let stored = fixes(tx, tail, of_instant, Slice::MAX_FIXES_OF_INSTANT).await?;
@@ -81,7 +81,7 @@ async fn checkpoints_in(
         stmt = stmt.push(" and at <= ").push_bind(Time(until));
     }
     let rows: Vec<CheckpointRow> = stmt.push(" order by at").all().await?;
-    Ok(rows.into_iter().map(checkpoint).collect())
+    rows.into_iter().map(checkpoint).collect()
 }
 
 /// The next fixes that count, by instant, up to one if it is given, and whether they are the last ones.

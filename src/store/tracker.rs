@@ -253,6 +253,17 @@ pub async fn hold(on: On<'_>, scope: &OrgScope, id: TrackerId) -> Result<()> {
     hold_own(on, "tracker", scope, id).await
 }
 
+/// [`hold`] for the trackers that are in a vehicle, or are to be.
+pub async fn hold_of_vehicle(tx: &mut Tx, scope: &OrgScope, vehicle: VehicleId, now: Time) -> Result<()> {
+    let select = "select distinct tracker_id from installation where vehicle_id = $1 \
+        and (installed_to is null or installed_to > $2) order by tracker_id";
+    let trackers: Vec<(Uuid,)> = tx.on().sql(select).bind(vehicle.0).bind(now).all().await?;
+    for (tracker,) in trackers {
+        hold_own(tx.on(), "tracker", scope, tracker).await?;
+    }
+    Ok(())
+}
+
 /// Inserts a tracker with its installations; a taken unique id is a conflict.
 pub async fn insert(tx: &mut Tx, scope: &OrgScope, tracker: &Tracker, token_hash: &[u8]) -> Result<()> {
     tx.on()

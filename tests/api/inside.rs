@@ -57,7 +57,10 @@ fn vehicles_inside_are_listed_by_entry_and_leave() {
         assert_eq!(live["live"]["geofences"][0]["geofenceId"], fence["id"]);
         assert_eq!(live["live"]["speedKmh"], 36.0);
         // The wheel looks once a second, at whole ones.
-        app.pass(301);
+        let organization = format!("/v1/organizations/organization/{}", org.id);
+        let settings = json!({ "settings": { "staleAfterSeconds": 30 } });
+        app.put(&organization, &org.org_admin, settings).await.ok(200);
+        app.pass(31);
         eventually(Duration::from_secs(60), async || {
             app.get(&path, &org.viewer).await.ok(200)["data"][0]["state"] == "stale"
         })

@@ -57,7 +57,10 @@ fn both_lists_answer_the_same_filters() {
         depot["effectiveFrom"] = Value::Null;
         let depot = text(&app.post("/v1/geofences", &org.org_admin, depot).await.ok(201)["id"]);
         let (parked, _) = bus(&app, &org, "parked", 30.27).await;
-        app.pass(400);
+        let organization = format!("/v1/organizations/organization/{}", org.id);
+        let settings = json!({ "settings": { "staleAfterSeconds": 30 } });
+        app.put(&organization, &org.org_admin, settings).await.ok(200);
+        app.pass(40);
         let (moving, token) = bus(&app, &org, "moving", 31.0).await;
         report(&app, &token, 10, 31.003).await;
         report(&app, &token, 20, 31.006).await;

@@ -59,3 +59,34 @@ fn the_history_is_paged_by_time_and_hides_what_is_doubtful() {
         app
     });
 }
+
+#[test]
+fn after_many_fixes_that_do_not_count_a_page_ends_and_the_next_one_goes_on() {
+    const DOUBTFUL: i64 = 20_500;
+    with_app(async |app| {
+        let org = app.org("astray").await;
+        let body = json!({ "name": "Bus", "tracker": { "uniqueId": "imei-1" } });
+        let made = app.post("/v1/vehicles", &org.org_admin, body).await.ok(201);
+        let token = text(&made["tracker"]["token"]);
+        let item = |second: i64, accuracy: f64| {
+            json!({ "recordedAt": START.as_millis() + (second - DOUBTFUL) * 1_000, "latitude": 30.0,
+                "longitude": -97.0, "accuracyMeters": accuracy })
+        };
+        let seconds: Vec<i64> = (0..DOUBTFUL).collect();
+        for some in seconds.chunks(500) {
+            let items: Vec<Value> = some.iter().map(|second| item(*second, 5e5)).collect();
+            app.post("/v1/positions", &token, json!({ "items": items })).await.ok(200);
+        }
+        app.post("/v1/positions", &token, json!({ "items": [item(DOUBTFUL, 5.0)] })).await.ok(200);
+        let path = format!("/v1/vehicles/{}/positions", text(&made["id"]));
+        let first = app.get(&path, &org.viewer).await.ok(200);
+        assert_eq!((&first["data"], &first["pagination"]["hasNextPage"]), (&json!([]), &json!(true)));
+        let next = format!("{path}?after={}", text(&first["pagination"]["endCursor"]));
+        let rest = app.get(&next, &org.viewer).await.ok(200);
+        assert_eq!(
+            (&rest["data"][0]["accuracyMeters"], &rest["pagination"]["hasNextPage"]),
+            (&json!(5.0), &json!(false))
+        );
+        app
+    });
+}

@@ -118,7 +118,11 @@ fn a_vehicle_that_is_not_heard_of_is_not_said_to_move() {
         let (_, shown) = share(&app, &org.dispatcher, json!({ "vehicleIds": [bus] })).await;
         let motion = async || app.get(&shown, "").await.ok(200)["vehicles"][0]["motion"].clone();
         assert_eq!(motion().await, "moving");
-        app.pass(1_800);
+        let settings = json!({ "settings": { "staleAfterSeconds": 30 } });
+        app.put(&format!("/v1/organizations/organization/{}", org.id), &org.org_admin, settings)
+            .await
+            .ok(200);
+        app.pass(31);
         eventually(DEADLINE, async || motion().await == "unknown").await;
         app
     });

@@ -1,8 +1,10 @@
 //! Trackers and their installations.
 
 use serde_json::{Value, json};
+use uuid::Uuid;
+use waypost::store::sql::Engine;
 
-use crate::harness::{on_each_engine, text, with_app};
+use crate::harness::{on_each_engine, text, waits_for_first, with_app};
 
 #[test]
 fn a_token_is_shown_once() {
@@ -143,6 +145,37 @@ fn a_vehicles_tracker_is_not_named_in_the_vehicle() {
         let said = app.post("/v1/vehicles", &org.org_admin, body).await;
         said.problem(422, "validationFailed");
         assert_eq!(said.pointers(), ["/tracking/trackerId"]);
+        app
+    });
+}
+
+#[test]
+fn trackers_are_locked_before_vehicles_and_vehicles_by_their_ids() {
+    on_each_engine(async |app| {
+        let db = &app.context.db;
+        if db.engine() == Engine::Sqlite {
+            return app; // it has one edit at a time
+        }
+        let org = app.org("fleet").await;
+        let mut buses = Vec::new();
+        for name in ["one", "two"] {
+            let made = app.post("/v1/vehicles", &org.org_admin, json!({ "name": name })).await.ok(201);
+            buses.push(text(&made["id"]));
+        }
+        buses.sort();
+        let body = json!({ "uniqueId": "imei-1", "vehicleId": buses[0] });
+        let tracker = text(&app.post("/v1/trackers", &org.org_admin, body).await.ok(201)["id"]);
+        let [first, second, device] = [&buses[0], &buses[1], &tracker].map(|id| id.parse::<Uuid>().unwrap());
+        let free = "select count(*) from (select id from vehicle where id = $1 for update nowait) as v";
+        // It moves from the first to the second.
+        let lock = "update vehicle set updated_at = updated_at where id = $1";
+        let path = format!("/v1/trackers/{tracker}");
+        let moved = app.put(&path, &org.org_admin, json!({ "vehicleId": buses[1] }));
+        waits_for_first(db, (lock, first), (free, second), moved).await.ok(200);
+        let lock = "update tracker set updated_at = updated_at where id = $1";
+        let path = format!("/v1/vehicles/{second}");
+        let deletion = app.delete(&path, &org.org_admin);
+        waits_for_first(db, (lock, device), (free, second), deletion).await.ok(204);
         app
     });
 }

@@ -61,7 +61,7 @@ async fn fixes_ahead_of_a_clock_that_was_set_back_count_once_they_come_again(sto
     let events = page["data"].as_array().unwrap();
     let crossings = events.iter().filter(|event| event["geofenceId"] == *fence);
     assert_eq!(crossings.count(), 3);
-    // Changes of master data came before them and have numbers too. If the server looked in time, it told of the hour's silence.
+    // Changes of master data came before them and have numbers too.
     let numbers: Vec<i64> = events.iter().map(|event| event["sequence"].as_i64().unwrap()).collect();
     assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{numbers:?}");
     server.stop().await;

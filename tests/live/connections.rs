@@ -28,8 +28,9 @@ fn kinds(events: &[Value]) -> Vec<&str> {
     events.iter().map(|event| event["type"].as_str().unwrap()).collect()
 }
 
+/// All of it passes between two looks without being taken for a pause of the server.
 async fn be_impatient(fleet: &Fleet<'_>) {
-    let settings = json!({ "settings": { "staleAfterSeconds": 100, "offlineAfterSeconds": 200 } });
+    let settings = json!({ "settings": { "staleAfterSeconds": 40, "offlineAfterSeconds": 80 } });
     fleet
         .server
         .put(&format!("/v1/organizations/organization/{}", fleet.id), &fleet.admin, settings)
@@ -80,7 +81,7 @@ async fn silence_and_its_end_are_told_by_feed_list_and_webhook(store: TestStore)
     assert_eq!(delta["vehicles"][0]["settledThrough"], delta["vehicles"][0]["position"]["recordedAt"]);
     is_everywhere(&fleet, &bus.vehicle, "online").await;
 
-    server.pass(100);
+    server.pass(40);
     let stale = wire.until(|said| said["type"] == "event").await;
     let event = &stale["event"];
     assert_eq!((&event["type"], &event["vehicleId"]), (&json!("stale"), &json!(bus.vehicle)));
@@ -94,7 +95,7 @@ async fn silence_and_its_end_are_told_by_feed_list_and_webhook(store: TestStore)
     // The vehicle is told as it is from then on too.
     wire.until(|said| said["type"] == "delta" && said["vehicles"][0]["state"] == "stale").await;
     drop(wire);
-    server.pass(100);
+    server.pass(40);
     told(&fleet, 2).await;
     is_everywhere(&fleet, &bus.vehicle, "offline").await;
     bus.report(&server, items(2, 2, begun - 60_000)).await;
@@ -135,17 +136,17 @@ async fn a_restart_tells_nothing_and_forgets_nothing(store: TestStore) {
     for bus in [&silent, &gone] {
         bus.report(&server, items(1, 1, begun - 60_000)).await;
     }
-    server.pass(60);
+    server.pass(24);
     alive.report(&server, items(1, 1, begun)).await;
     server.send("DELETE", &format!("/v1/vehicles/{}", gone.vehicle), &fleet.admin, "").await.ok(204);
-    server.pass(40);
+    server.pass(16);
     told(&fleet, 1).await;
     let (id, dispatcher) = (fleet.id.clone(), fleet.dispatcher.clone());
     server.stop().await;
     let server = Server::start(&store).await;
     let fleet = Fleet { server: &server, id, admin: String::new(), dispatcher };
     // Silence counts from its start.
-    server.pass(50);
+    server.pass(20);
     looked(&server).await;
     is_everywhere(&fleet, &silent.vehicle, "stale").await;
     is_everywhere(&fleet, &alive.vehicle, "online").await;

@@ -199,9 +199,9 @@ async fn one_who_comes_late_finds_the_newest_position_and_none_of_what_is_delete
     let newest = shown(&fleet, one).await;
     eventually(DEADLINE, async || is_shown(furnished.positions(&late, "waypost", one).last(), &newest)).await;
     // Silent for long, it says so by itself.
-    server.pass(7_200);
-    let admin = server.sign_in(&furnished.organization, Role::OrgAdmin).await.0;
-    let fleet = Fleet { admin, ..fleet };
+    let settings = json!({ "settings": { "staleAfterSeconds": 20, "offlineAfterSeconds": 40 } });
+    server.put(&format!("/v1/organizations/organization/{}", fleet.id), &fleet.admin, settings).await.ok(200);
+    server.pass(40);
     let silent = eventually(DEADLINE, async || {
         let silent = shown(&fleet, one).await;
         (silent["state"] == "offline").then_some(silent)

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use waypost::store::cache::RedisCache;
 use waypost::store::shard::Shard;
 use waypost_actors::model::{Fix, OrganizationId, Place, Timestamp, VehicleId};
-use waypost_actors::ports::{LiveCache, Newest};
+use waypost_actors::ports::{CacheError, LiveCache, Newest};
 use waypost_actors::tracking::VehicleState;
 
 fn org(number: u128) -> OrganizationId {
@@ -26,9 +26,9 @@ fn newest(organization: u128, vehicle: u128, latitude: f64) -> Newest {
     (org(organization), VehicleId(Uuid::from_u128(vehicle)), Arc::new(state))
 }
 
-/// Caches of a Redis of its own (it is emptied), by their shards, and a reader of it.
+/// Caches of a Redis of its own (it is emptied), by their shards and epochs, and a reader of it.
 fn with_redis<const N: usize>(
-    shards: [Shard; N],
+    writers: [(Shard, i64); N],
     test: impl AsyncFnOnce([RedisCache; N], MultiplexedConnection),
 ) {
     let Some(redis) = waypost_test_support::PrivateRedis::own() else {
@@ -36,7 +36,8 @@ fn with_redis<const N: usize>(
     };
     let url = redis.url();
     actix_rt::System::new().block_on(async {
-        let caches = shards.map(|shard| RedisCache::open(&url, shard).expect("the address is one"));
+        let open = |(shard, epoch)| RedisCache::open(&url, shard, epoch).expect("the address is one");
+        let caches = writers.map(open);
         let client = redis::Client::open(url).expect("the address is one");
         let connection = client.get_multiplexed_async_connection().await.expect("connected");
         test(caches, connection).await;
@@ -52,7 +53,7 @@ async fn read(connection: &mut MultiplexedConnection, organization: u128) -> Vec
 
 #[test]
 fn the_newest_state_of_each_vehicle_is_there_for_others_until_it_is_removed() {
-    with_redis([Shard::WHOLE], async |[cache], mut connection| {
+    with_redis([(Shard::WHOLE, 1)], async |[cache], mut connection| {
         for latitude in [1.0, 2.0] {
             let states = [newest(1, 2, latitude), newest(1, 3, 5.0)];
             cache.put(&[], &states, at(latitude)).await.expect("put");
@@ -79,7 +80,7 @@ fn the_newest_state_of_each_vehicle_is_there_for_others_until_it_is_removed() {
 
 #[test]
 fn filling_leaves_what_there_is_and_tells_when_it_was_emptied() {
-    with_redis([Shard::WHOLE], async |[cache], mut connection| {
+    with_redis([(Shard::WHOLE, 1)], async |[cache], mut connection| {
         assert!(!cache.is_filled().await.expect("answered"));
         cache.put(&[], &[newest(1, 2, 1.0)], at(0.0)).await.expect("put");
         assert!(!cache.is_filled().await.expect("answered"), "what is put alone is not everything");
@@ -90,7 +91,7 @@ fn filling_leaves_what_there_is_and_tells_when_it_was_emptied() {
         assert!(cache.is_filled().await.expect("answered"));
         assert_eq!((read(&mut connection, 1).await.len(), read(&mut connection, 9).await.len()), (1_197, 1));
         let keys: Vec<String> = connection.keys("*").await.expect("read");
-        assert_eq!(keys.len(), 3, "{keys:?}");
+        assert_eq!(keys.len(), 4, "{keys:?}");
         for key in keys {
             let kept: i64 = connection.ttl(&key).await.expect("read");
             assert!((1..=900).contains(&kept), "{key}: {kept}");
@@ -103,7 +104,7 @@ fn filling_leaves_what_there_is_and_tells_when_it_was_emptied() {
 #[test]
 fn each_shard_fills_what_was_lost_and_all_together_are_everything() {
     let shards: [Shard; 16] = Shard::all().collect::<Vec<_>>().try_into().expect("sixteen");
-    with_redis(shards, async |caches, mut connection| {
+    with_redis(shards.map(|shard| (shard, 1)), async |caches, mut connection| {
         let (last, others) = caches.split_last().expect("there are some");
         for cache in others {
             assert!(!cache.is_filled().await.expect("answered"), "only others are");
@@ -120,10 +121,32 @@ fn each_shard_fills_what_was_lost_and_all_together_are_everything() {
 }
 
 #[test]
+fn a_server_that_was_taken_over_writes_nothing_more() {
+    with_redis([(Shard::WHOLE, 1), (Shard::WHOLE, 2)], async |[old, new], mut connection| {
+        old.fill(&[newest(1, 2, 1.0)], at(0.0)).await.expect("filled");
+        new.put(&[], &[newest(1, 2, 2.0)], at(1.0)).await.expect("put");
+        // It was suspended meanwhile, and its clock is ahead of what the other one wrote.
+        let (late, gone) = ([newest(1, 2, 1.0)], [(org(1), VehicleId(Uuid::from_u128(2)))]);
+        for refused in [
+            old.put(&[], &late, at(9.0)).await,
+            old.put(&gone, &[], at(9.0)).await,
+            old.fill(&late, at(9.0)).await,
+            old.is_filled().await.map(|_| ()),
+        ] {
+            assert!(matches!(refused, Err(CacheError::TakenOver)), "{refused:?}");
+        }
+        let cached = read(&mut connection, 1).await;
+        assert_eq!((cached.len(), &cached[0]["position"]["latitude"]), (1, &Value::from(2.0)));
+        new.fill(&[newest(1, 2, 3.0)], at(2.0)).await.expect("filled");
+        assert_eq!(read(&mut connection, 1).await[0]["position"]["latitude"], 3.0);
+    });
+}
+
+#[test]
 fn a_redis_that_is_away_is_an_error_and_no_hang() {
     actix_rt::System::new().block_on(async {
         // Nothing listens on port 1 of loopback.
-        let cache = RedisCache::open("redis://127.0.0.1:1", Shard::WHOLE).expect("the address is one");
+        let cache = RedisCache::open("redis://127.0.0.1:1", Shard::WHOLE, 1).expect("the address is one");
         cache.put(&[], &[newest(1, 2, 1.0)], at(0.0)).await.expect_err("nobody is there");
         cache.fill(&[newest(1, 2, 1.0)], at(0.0)).await.expect_err("nobody is there");
         cache.is_filled().await.expect_err("nobody is there");

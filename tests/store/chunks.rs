@@ -7,18 +7,20 @@ use waypost::store::position_history::list;
 use waypost::store::time::Time;
 use waypost::store::track::Track;
 use waypost_actors::model::{Fix, FuelReading, Place};
+use waypost_actors::tracking::{Freshness, PositionRow, Quarantine};
 
 use waypost_test_support::{TestStore, for_each_engine, stored_positions};
 
 use crate::driven::{Driven, driving};
 use crate::fix_log::start;
-use crate::fleet::{VEHICLE, at, commit, stand, stored};
+use crate::fleet::{VEHICLE, at, commit, fix, row, stand, stored, write};
 
 for_each_engine!(
     fixes_of_any_order_are_read_back_whole,
     fixes_in_order_take_a_row_for_many,
     a_vehicle_taken_out_of_use_keeps_its_fixes,
     a_tail_is_bounded_though_there_is_one_vehicle,
+    a_list_ends_early_after_many_fixes_that_do_not_count,
 );
 
 const DAY: i64 = 86_400;
@@ -85,7 +87,8 @@ fn fix_of(position: &StoredPosition) -> Fix {
 async fn pages(store: &TestStore, track: &Track, request: &HistoryRequest, limit: i64) -> Vec<Fix> {
     let (mut fixes, mut after) = (Vec::new(), None);
     loop {
-        let page = list(&store.db, track, VEHICLE, request, after, limit).await.expect("read");
+        let (page, ended_at) = list(&store.db, track, VEHICLE, request, after, limit).await.expect("read");
+        assert_eq!(ended_at, None, "they are few");
         let Some(StoredPosition { recorded_at, latitude, longitude, .. }) = page.last().cloned() else {
             break;
         };
@@ -216,4 +219,23 @@ async fn a_tail_is_bounded_though_there_is_one_vehicle(store: TestStore) {
     let fixes: Vec<Fix> = (0..100).map(|n| driving(1_000 + n)).collect();
     commit(&track, vec![bus.report(&fixes)]).await;
     assert_eq!((chunks().await, stored(&store).await), (18, 1_100));
+}
+
+async fn a_list_ends_early_after_many_fixes_that_do_not_count(store: TestStore) {
+    const DOUBTFUL: i64 = 22_000;
+    let track = stand(&store).await;
+    let fresh = |second| row(fix(second), Freshness::Fresh);
+    let doubtful = |second| PositionRow { quarantine: Some(Quarantine::Accuracy), ..fresh(second) };
+    for thousand in 0..DOUBTFUL / 1_000 {
+        let rows = (0..1_000).map(|n| doubtful(thousand * 1_000 + n)).collect();
+        commit(&track, vec![write(rows)]).await;
+    }
+    commit(&track, vec![write(vec![fresh(DOUBTFUL)])]).await;
+    let request = HistoryRequest::default();
+    let read = async |after| list(&store.db, &track, VEHICLE, &request, after, 10).await.expect("read");
+    let (none, ended_at) = read(None).await;
+    let ended_at = ended_at.expect("not all is read at once");
+    assert!(none.is_empty() && ended_at.recorded_at < at(DOUBTFUL - 1), "{ended_at:?}");
+    let (one, ended_at) = read(Some(ended_at)).await;
+    assert_eq!((one.len(), one[0].recorded_at, ended_at), (1, at(DOUBTFUL), None));
 }

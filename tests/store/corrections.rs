@@ -260,7 +260,8 @@ async fn checkpoints(store: &TestStore) -> Vec<(i64, i64)> {
     let rows: Vec<(Time, PackedState)> = store.db.read().sql(sql).all().await.expect("read");
     let second = |instant: Timestamp| instant.seconds_since(at(0)) as i64;
     let last = |state: VehicleState| second(state.last.expect("one").recorded_at);
-    rows.into_iter().map(|(at, PackedState(state))| (second(at.0), last(state))).collect()
+    let readable = |PackedState(state)| state.expect("readable");
+    rows.into_iter().map(|(at, state)| (second(at.0), last(readable(state)))).collect()
 }
 
 async fn checkpoints_are_left_and_replaced(store: TestStore) {

@@ -2,8 +2,10 @@
 
 use uuid::Uuid;
 use waypost::store::track::Track;
+use waypost_actors::geofence::FenceSet;
 use waypost_actors::model::VehicleId;
 use waypost_actors::ports::{TrackStore, VehicleSeed, VehicleWrite};
+use waypost_actors::tracking::{Context, Meanwhile, correct};
 use waypost_test_support::{TestStore, for_each_engine};
 
 use crate::driven::{Driven, driving};
@@ -19,6 +21,7 @@ for_each_engine!(
     a_state_of_another_server_is_not_stored,
     states_are_saved_once_beside_commits,
     who_has_not_read_the_log_does_not_cut_it,
+    a_state_that_cannot_be_read_costs_no_other_and_is_found_again,
 );
 
 pub(crate) async fn start(store: &TestStore) -> (Track, Vec<VehicleSeed>) {
@@ -189,4 +192,31 @@ async fn who_has_not_read_the_log_does_not_cut_it(store: TestStore) {
     next.save_states().await.expect("nothing to do");
     assert_eq!(rows_of_log(&store).await, 1);
     assert_eq!(start(&store).await.1[0].state, bus.state);
+}
+
+async fn a_state_that_cannot_be_read_costs_no_other_and_is_found_again(store: TestStore) {
+    let track = stand(&store).await;
+    let other = VehicleId(Uuid::from_u128(77));
+    let insert = "insert into vehicle (id, organization_id, name, category, status, fuel, tracking, created_at, \
+        updated_at) select $1, organization_id, 'Bus 2', category, status, fuel, tracking, created_at, updated_at \
+        from vehicle";
+    store.db.write().sql(insert).bind(other.0).run().await.expect("inserted");
+    let mut buses = [Driven::new(VEHICLE), Driven::new(other)];
+    let writes = buses.iter_mut().map(|bus| bus.report(&[driving(0), driving(10)])).collect();
+    commit(&track, writes).await;
+    track.save_states().await.expect("saved");
+    let damage = "update vehicle_state set state = $1 where vehicle_id = $2";
+    store.db.write().sql(damage).bind(vec![9_u8]).bind(VEHICLE.0).run().await.expect("damaged");
+    let (track, mut vehicles) = start(&store).await;
+    vehicles.sort_by_key(|seed| seed.vehicle.id);
+    let [lost, sound] = vehicles.as_slice() else { panic!("{vehicles:?}") };
+    assert_eq!((lost.is_lost, lost.state.last, lost.dirty_from.is_some()), (true, None, true));
+    assert_eq!((sound.is_lost, &sound.state), (false, &buses[1].state));
+    let slice = track.slice(VEHICLE).await.expect("read").expect("it awaits a correction");
+    let fences = FenceSet::new(vec![]);
+    let context = Context { vehicle: &buses[0].vehicle, fences: &fences, detected_at: at(60) };
+    let found = correct(&slice, &Meanwhile::default(), &context).live(&lost.state);
+    assert!(found.agrees_with(&buses[0].state), "{found:#?}");
+    let again = start(&store).await.1;
+    assert!(again.iter().all(|seed| !seed.is_lost), "it is told once");
 }

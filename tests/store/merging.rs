@@ -110,7 +110,7 @@ async fn what_reports_carry_is_merged_in_any_order_and_marks_nothing(store: Test
     }
     assert_eq!(marked(&store).await, None);
     let request = HistoryRequest { from: None, to: None, with_quarantined: false, is_newest_first: false };
-    let stored = list(&store.db, &track, VEHICLE, &request, None, 100).await.expect("read");
+    let (stored, _) = list(&store.db, &track, VEHICLE, &request, None, 100).await.expect("read");
     let carrying: Vec<_> = stored.iter().filter_map(|stored| stored.attributes.as_ref()).collect();
     assert_eq!((stored.len(), carrying.len()), (15, 10));
     assert!(carrying.iter().all(|carried| carried.as_json() == r#"{"a":-2,"b":1,"c":7.5}"#), "{carrying:?}");

@@ -4,7 +4,7 @@
 use waypost::domain::organization_settings::Settings;
 use waypost::store::partitions::{compact_partitions, drop_partitions, make_partitions};
 use waypost::store::retention::{Timeline, cut_chunks, horizons, keep_from, vehicles_due};
-use waypost::store::sql::Engine;
+use waypost::store::sql::{Engine, is_unavailable};
 use waypost::store::time::Time;
 use waypost::store::track::Track;
 use waypost_actors::geofence::FenceSet;
@@ -22,6 +22,7 @@ for_each_engine!(
     weeks_that_nobody_keeps_are_dropped,
     what_is_free_of_a_week_that_somebody_keeps_is_given_back,
     weeks_with_nothing_but_what_the_deleted_had_are_dropped,
+    who_reads_for_long_holds_up_no_change_of_weeks_and_nobody_behind_it,
     a_chunk_that_straddles_the_horizon_is_cut_once_a_day,
     a_chunk_is_cut_though_more_is_kept_of_its_vehicle,
     single_fixes_go_too,
@@ -218,6 +219,37 @@ async fn weeks_with_nothing_but_what_the_deleted_had_are_dropped(store: TestStor
         Engine::Postgres => assert_eq!((drop_weeks().await, stored(&store).await), (3, 12)),
         Engine::Sqlite => assert_eq!((drop_weeks().await, stored(&store).await), (0, 30)),
     }
+}
+
+async fn who_reads_for_long_holds_up_no_change_of_weeks_and_nobody_behind_it(store: TestStore) {
+    if store.engine() == Engine::Sqlite {
+        return;
+    }
+    make_partitions(&store.db, at(0)).await.expect("made");
+    let mut reader = store.db.begin().await.expect("begun");
+    for text in ["select count(*) from position", "select pg_advisory_xact_lock(1)"] {
+        reader.on().sql(text).run().await.expect("read");
+    }
+    // Five weeks are over by then.
+    let drop_weeks = async || drop_partitions(&store.db, "position", at(30 * DAY)).await.expect("asked");
+    let changes = async {
+        let made = make_partitions(&store.db, at(60 * DAY)).await;
+        assert!(made.is_err_and(|error| is_unavailable(&error)), "somebody reads");
+        assert_eq!(drop_weeks().await, 0, "somebody reads");
+    };
+    // Less than the time for which an ordinary statement waits.
+    let patient = async {
+        let mut tx = store.db.begin().await.expect("begun");
+        tx.on().sql("set local lock_timeout = '2500ms'").run().await.expect("set");
+        tx.on().sql("select pg_advisory_xact_lock(1)").run().await.expect_err("the reader has it");
+    };
+    tokio::select! {
+        () = changes => {}
+        () = patient => panic!("they waited for longer"),
+    }
+    reader.rollback().await.expect("ended");
+    make_partitions(&store.db, at(60 * DAY)).await.expect("made");
+    assert_eq!(drop_weeks().await, 5);
 }
 
 async fn a_chunk_that_straddles_the_horizon_is_cut_once_a_day(store: TestStore) {

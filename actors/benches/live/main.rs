@@ -156,6 +156,7 @@ async fn started(ids: &[VehicleId]) -> Live {
     let seed = |id| VehicleSeed {
         vehicle: vehicle(id),
         state: VehicleState::default(),
+        is_lost: false,
         is_removed: false,
         dirty_from: None,
         connection: None,

@@ -246,6 +246,13 @@ impl VehicleState {
     /// After a longer time, the vehicle may have been anywhere.
     const MAX_TRACED_SECONDS: f64 = 3_600.0;
 
+    /// The state of a vehicle whose own is lost: every fix is late for it, until a correction has found what it is.
+    /// `newest_stored`: no stored fix is newer, but for those dated ahead of the server's clock.
+    #[must_use]
+    pub fn lost(newest_stored: Timestamp) -> Self {
+        Self { newest_stored, corrected_to: Timestamp::LAST, ..Self::default() }
+    }
+
     /// The newest entry of the timeline, including a fix that waits for the next one.
     #[must_use]
     pub fn newest(&self) -> Timestamp {

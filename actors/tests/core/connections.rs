@@ -35,10 +35,21 @@ async fn say(world: &World, number: u128) {
     insist(world, number, vec![now(world)]).await;
 }
 
-/// Moves the clock, and waits until the wheel has seen it twice: what it found at the first look is on its way.
+/// Moves the clock in steps that are no pause of the server, and waits after each until the wheel has seen it twice: what it found
+/// at the first look is on its way.
 async fn pass(world: &World, seconds: f64) {
+    let mut left = seconds;
+    while left != 0.0 {
+        let step = left.min(60.0);
+        jump(world, step);
+        looked(world).await;
+        left -= step;
+    }
+}
+
+/// Moves the clock at once, as a server sees it that was paused.
+fn jump(world: &World, seconds: f64) {
     world.clock.set(world.live.now().plus_seconds(seconds));
-    looked(world).await;
 }
 
 /// Waits for looks that began after this call, and for what they found.
@@ -88,7 +99,8 @@ async fn a_silence_tells_whether_the_vehicle_was_on_its_way() {
         let own = records.iter().filter(|record| record.vehicle_id == vehicle(number));
         own.filter_map(Record::connection).map(|detail| detail.was_moving).collect::<Vec<bool>>()
     };
-    assert_eq!([was_moving(1), was_moving(2), was_moving(3)], [vec![true], vec![false], vec![false]]);
+    // Of each that it became stale, and offline.
+    assert_eq!([was_moving(1), was_moving(2), was_moving(3)], [[true; 2], [false; 2], [false; 2]]);
     world.end().await;
 }
 
@@ -107,7 +119,8 @@ async fn silence_is_told_once_and_so_is_its_end() {
     assert_eq!(told(&world), [(RecordKind::Stale, at(300.0))]);
     pass(&world, 1.0).await;
     becomes(&world, 1, Connection::Offline).await;
-    pass(&world, 100_000.0).await;
+    jump(&world, 100_000.0);
+    looked(&world).await;
     // An old track, sent again, is a sign of life too.
     insist(&world, 1, vec![Fix::new(at(-5.0), world.live.now(), OUTSIDE)]).await;
     becomes(&world, 1, Connection::Online).await;
@@ -195,7 +208,7 @@ async fn a_start_without_any_word_of_it_takes_silence_as_it_was() {
     );
     let world = world.await;
     say(&world, 1).await;
-    pass_without_looks(&world, 5_000.0);
+    jump(&world, 5_000.0);
     say(&world, 2).await;
     let store = Arc::clone(&world.store);
     within(world.live.stop()).await;
@@ -213,8 +226,21 @@ async fn a_start_without_any_word_of_it_takes_silence_as_it_was() {
     world.end().await;
 }
 
-fn pass_without_looks(world: &World, seconds: f64) {
-    world.clock.set(world.live.now().plus_seconds(seconds));
+#[actix_rt::test]
+async fn a_server_that_was_paused_makes_nobody_silent() {
+    let world = world(1).await;
+    say(&world, 1).await;
+    pass(&world, 200.0).await;
+    // Its machine was suspended for a day, and it looks before anybody can report again.
+    jump(&world, 86_400.0);
+    looked(&world).await;
+    assert_eq!((told(&world), state(&world, 1).await), (Vec::new(), Connection::Online));
+    pass(&world, 299.0).await;
+    assert_eq!(told(&world), []);
+    pass(&world, 1.0).await;
+    becomes(&world, 1, Connection::Stale).await;
+    assert_eq!(told(&world), [(RecordKind::Stale, at(86_900.0))]);
+    world.end().await;
 }
 
 #[actix_rt::test]
@@ -330,7 +356,7 @@ async fn a_clock_that_was_ahead_hides_no_silence() {
     becomes(&world, 1, Connection::Offline).await;
     say(&world, 1).await;
     becomes(&world, 1, Connection::Online).await;
-    pass(&world, -7_200.0).await;
+    pass(&world, -7_000.0).await;
     becomes(&world, 1, Connection::Online).await;
     pass(&world, 400.0).await;
     becomes(&world, 1, Connection::Stale).await;

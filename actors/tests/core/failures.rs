@@ -1,17 +1,21 @@
 //! Commits that fail, may have failed, or never answer.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use waypost_actors::live::{LiveConfig, LiveError};
-use waypost_actors::model::EventKind;
+use waypost_actors::meters::Invariant;
+use waypost_actors::model::{EventKind, Origin, Timestamp};
 use waypost_actors::ports::Counts;
+use waypost_actors::tracking::{Mark, VehicleState};
 use waypost_actors::watch::Audience;
 
 use crate::client::deliver;
+use crate::late::{clean, insist};
 use crate::ledger::geofence_events;
 use crate::store::Fault::{self, Doubt, Hang, HangStored, None as Fine, Panic, Refuse, Vanish};
-use crate::world::{INSIDE, OUTSIDE, World, crossings, eventually, fence, fix, quick, vehicle, within};
+use crate::world::{INSIDE, OUTSIDE, World, at, crossings, eventually, fence, fix, quick, vehicle, within};
 
 const VEHICLES: u128 = 3;
 
@@ -172,4 +176,29 @@ async fn an_actor_that_goes_during_an_outage_comes_back_with_what_was_stored() {
     let kinds: Vec<EventKind> = world.store.events().iter().map(|event| event.kind).collect();
     assert_eq!(kinds, [EventKind::Entry, EventKind::Exit]);
     world.end().await;
+}
+
+#[actix_rt::test]
+async fn a_state_that_is_lost_is_found_again_and_tells_nothing_twice() {
+    let world = World::with(2, quick()).await;
+    for number in [1, 2] {
+        insist(&world, number, vec![fix(0.0, OUTSIDE), fix(10.0, INSIDE)]).await;
+    }
+    let store = Arc::clone(&world.store);
+    within(world.live.stop()).await;
+    let told = store.books().log.clone();
+    if let Some(ledger) = store.books().ledgers.get_mut(&vehicle(1)) {
+        ledger.state = VehicleState::lost(at(200.0));
+        ledger.mark =
+            Some(Mark { from: Timestamp::FIRST, until: Timestamp::LAST, origin: Origin::Recompute });
+    }
+    let world = World::on(store, quick()).await;
+    assert_eq!(world.live.meters().violations(Invariant::States), 1, "the other one's is sound");
+    clean(&world.store, 2).await;
+    assert_eq!(world.store.ledger(vehicle(1)).state.last, Some(fix(10.0, INSIDE)));
+    assert!(world.store.books().log == told, "nothing is told again");
+    insist(&world, 1, vec![fix(20.0, OUTSIDE)]).await;
+    assert_eq!(geofence_events(&world.store.books().log).len(), geofence_events(&told).len() + 1);
+    within(world.live.stop()).await;
+    world.store.audit();
 }

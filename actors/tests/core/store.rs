@@ -274,6 +274,7 @@ impl Books {
             VehicleSeed {
                 vehicle: vehicle.clone(),
                 state: ledger.map(|ledger| ledger.state.clone()).unwrap_or_default(),
+                is_lost: ledger.is_some_and(|ledger| ledger.state.corrected_to == Timestamp::LAST),
                 is_removed: self.removed.contains(&vehicle.id),
                 dirty_from: ledger.and_then(|ledger| ledger.mark).map(|mark| mark.from),
                 connection: self.connection_of(vehicle.id),

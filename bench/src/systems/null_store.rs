@@ -55,7 +55,7 @@ fn idle_vehicle(number: u32) -> VehicleSeed {
         out_of_service: Vec::new(),
         calibrations: Vec::new(),
     };
-    VehicleSeed { vehicle, state, is_removed: false, dirty_from: None, connection: None }
+    VehicleSeed { vehicle, state, is_lost: false, is_removed: false, dirty_from: None, connection: None }
 }
 
 const fn uuid_of(number: u128) -> uuid::Uuid {

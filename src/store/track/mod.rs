@@ -216,7 +216,7 @@ impl Track {
             let dirty = rows.iter().filter_map(|(id, _, from)| Some((VehicleId::from(*id), (*from)?.into())));
             reread.dirty.extend(dirty);
             let mut stored: HashMap<Uuid, VehicleState> =
-                rows.into_iter().map(|(id, PackedState(state), _)| (id, state)).collect();
+                rows.into_iter().map(|(id, state, _)| (id, state.or_lost(self.clock.now()))).collect();
             reread.states.extend(some.iter().map(|id| {
                 let stored = stored.remove(&id.0);
                 let newer = memory.unsaved.state(*id).map(|state| VehicleState::clone(state));

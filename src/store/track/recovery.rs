@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use waypost_actors::geofence::FenceSet;
-use waypost_actors::model::{OrganizationId, Timestamp, VehicleId};
+use waypost_actors::model::{OrganizationId, Origin, Timestamp, VehicleId};
 use waypost_actors::ports::{Seeds, VehicleSeed, VehicleWrite};
 use waypost_actors::prepare::fences_by_organization;
 use waypost_actors::tracking::{Effects, Mark, VehicleState};
@@ -16,8 +16,9 @@ use crate::store::calibration;
 use crate::store::organization;
 use crate::store::position_chunk::insert_chunks;
 use crate::store::seeds::{read_fences, read_unsettled, read_vehicles, read_vehicles_of};
-use crate::store::sql::{Result, beside};
+use crate::store::sql::{Db, Result, beside};
 use crate::store::state_row::{MarkChange, NewState, store_states};
+use crate::store::time::{Time, just_after};
 
 /// States that are written together, beside the commits.
 const SAVED_TOGETHER: usize = 500;
@@ -98,12 +99,13 @@ impl Track {
             let fences = read_fences(&self.db).await?;
             beside(move || Ok(fences_by_organization(&fences))).await
         };
-        let (vehicles, fences) = tokio::try_join!(read_vehicles(&self.db), fences)?;
+        let now = self.clock.now();
+        let (vehicles, fences) = tokio::try_join!(read_vehicles(&self.db, now), fences)?;
         let (mut vehicles, mut numbers): (Vec<VehicleSeed>, Vec<i64>) = vehicles.into_iter().unzip();
         if memory.is_recovered {
             for seed in &mut vehicles {
                 if let Some(state) = memory.unsaved.state(seed.vehicle.id) {
-                    seed.state = VehicleState::clone(state);
+                    (seed.state, seed.is_lost) = (VehicleState::clone(state), false);
                 }
             }
             return Ok(Stored { vehicles, fences });
@@ -113,16 +115,21 @@ impl Track {
         let in_use: HashSet<VehicleId> = vehicles.iter().map(|seed| seed.vehicle.id).collect();
         // Those that were taken out of use since are replayed too, for their fixes.
         let gone = named.iter().copied().filter(|vehicle| !in_use.contains(vehicle));
-        for (seed, number) in read_vehicles_of(&self.db, &gone.collect::<Vec<_>>()).await? {
+        for (seed, number) in read_vehicles_of(&self.db, &gone.collect::<Vec<_>>(), now).await? {
             vehicles.push(seed);
             numbers.push(number);
         }
-        let (mut stored, replayed) = beside(move || {
+        let (mut stored, mut replayed) = beside(move || {
             let numbers = vehicles.iter().map(|seed| seed.vehicle.id).zip(numbers).collect();
             let replayed = fix_log::replay_all(&mut vehicles, &numbers, &fences, &log, &named)?;
             Ok((Stored { vehicles, fences }, replayed))
         })
         .await?;
+        for seed in stored.vehicles.iter().filter(|seed| seed.is_lost) {
+            let mark = mark_of_lost(&self.db, seed.vehicle.id).await?;
+            let known = replayed.marks.entry(seed.vehicle.id).or_insert(mark);
+            *known = known.merge(mark);
+        }
         let of_log = stored.vehicles.iter().filter_map(|seed| {
             let since = replayed.since.get(&seed.vehicle.id)?;
             Some((new_state(seed), *since))
@@ -149,6 +156,14 @@ impl Track {
         }
         Ok(stored)
     }
+}
+
+/// What is to be found again of a vehicle whose state is lost: all behind its newest checkpoint, up to the present.
+async fn mark_of_lost(db: &Db, vehicle: VehicleId) -> Result<Mark> {
+    let newest = "select at from checkpoint where vehicle_id = $1 order by at desc limit 1";
+    let newest: Option<(Time,)> = db.read().sql(newest).bind(vehicle.0).optional().await?;
+    let from = newest.map_or(Timestamp::FIRST, |(at,)| just_after(at.into()));
+    Ok(Mark { from, until: Timestamp::LAST, origin: Origin::Recompute })
 }
 
 fn new_state(seed: &VehicleSeed) -> NewState {

@@ -1888,6 +1888,9 @@ export interface paths {
          * Where a vehicle was, by the device's clock
          * @description Its history stays when it is deleted.
          *
+         *     An answer may have fewer than `limit` fixes, or none, and `hasNextPage` all the same: after about 20,000 that are left out because
+         *     they are not evaluated it ends, and `endCursor` goes on behind them.
+         *
          *     A system user needs the scope `positions:read` or `events:read`; `fuel` takes `fuel:read` as well.
          *
          *     Takes an access token.

@@ -3,7 +3,7 @@
 //!
 //! A vehicle notes by itself when it is heard ([`Connectivity`]); the wheel looks at it when it may have become silent, and puts it
 //! in again if it was heard since. Silence counts from the start of the server, and anew from each time the store comes
-//! back: while the store is away, no vehicle is reported silent.
+//! back, and from the end of each pause of the server itself (a suspended machine): nobody is silent whom it could not hear.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -29,8 +29,8 @@ use crate::tracking::{ConnectionChange, Record};
 const MAILBOX: usize = 1_024;
 /// Records handed over at once, at most.
 const TOGETHER: usize = 500;
-/// If the server's clock goes back by more, silence counts anew. Seconds.
-const CLOCK_WENT_BACK_SECONDS: f64 = 60.0;
+/// If more than this lies between two looks, the server was paused or its clock was set, and silence counts anew. Seconds.
+const PAUSE_SECONDS: f64 = 60.0;
 /// A vehicle whose record the store refuses for good is looked at again after this time. Seconds.
 const REST_SECONDS: f64 = 3_600.0;
 
@@ -150,14 +150,10 @@ impl Connections {
         if self.parts.silences.is_empty() {
             return;
         }
-        let (now, generation) = ((self.parts.clock)(), self.parts.permits.generation());
+        let (now, generation) = (self.read_clock(), self.parts.permits.generation());
         if generation != self.generation || !self.parts.permits.is_available() {
             (self.generation, self.counts_from) = (generation, now);
         }
-        if self.looked_at.seconds_since(now) > CLOCK_WENT_BACK_SECONDS {
-            self.begin_anew(now);
-        }
-        self.looked_at = now;
         for (vehicle, turn) in self.wheel.turn(now) {
             if self.parts.tracked.get(&vehicle).is_some_and(|tracked| tracked.turn == turn) {
                 self.waiting.insert(vehicle);
@@ -165,6 +161,19 @@ impl Connections {
         }
         self.tell(ctx);
         self.parts.meters.connection_looks.add(1);
+    }
+
+    /// The present instant. If it is long after the one read before, the server was paused and heard nobody, so silence counts anew.
+    fn read_clock(&mut self) -> Timestamp {
+        let now = (self.parts.clock)();
+        let passed_seconds = now.seconds_since(self.looked_at);
+        self.looked_at = now;
+        if passed_seconds < -PAUSE_SECONDS {
+            self.begin_anew(now);
+        } else if passed_seconds > PAUSE_SECONDS {
+            self.counts_from = now;
+        }
+        now
     }
 
     /// Lets all silence count from now: the clock was ahead, and what it said then is yet to come.
@@ -180,7 +189,7 @@ impl Connections {
         if self.is_telling || self.waiting.is_empty() || !self.parts.permits.is_available() {
             return;
         }
-        let now = (self.parts.clock)();
+        let now = self.read_clock();
         let changes = self.changes(now);
         if changes.is_empty() {
             return;
