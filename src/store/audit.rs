@@ -182,14 +182,16 @@ async fn bounds(db: &Db, scope: &AccountScope, filter: &AuditFilter) -> Result<O
     Ok(Option::zip(least, most).map(|((least,), (most,))| (least, most)))
 }
 
+/// Adds at most one condition for each side: of several, SQLite seeks by the first and goes through what the others leave out.
 fn bounded(stmt: Stmt<'_>, bounds: Option<(Uuid, Uuid)>, before: Option<Uuid>) -> Stmt<'_> {
-    let stmt = match bounds {
-        Some((first, last)) => stmt.push(" and id >= ").push_bind(first).push(" and id <= ").push_bind(last),
-        None => stmt,
+    let (stmt, last) = match bounds {
+        Some((first, last)) => (stmt.push(" and id >= ").push_bind(first), Some(last)),
+        None => (stmt, None),
     };
-    match before {
-        Some(id) => stmt.push(" and id < ").push_bind(id),
-        None => stmt,
+    match (before.filter(|id| last.is_none_or(|last| *id <= last)), last) {
+        (Some(id), _) => stmt.push(" and id < ").push_bind(id),
+        (None, Some(last)) => stmt.push(" and id <= ").push_bind(last),
+        (None, None) => stmt,
     }
 }
 

@@ -4,7 +4,7 @@ use uuid::Uuid;
 use waypost_actors::fuel::{FuelRow, Quality, instant_of};
 use waypost_actors::model::{DriverId, Timestamp, VehicleId};
 
-use super::filters::one_of;
+use super::filters::{TimeRange, one_of};
 use super::fuel_row::StoredFuelRow;
 use super::sql::{Db, Result, SqlError, Stmt};
 use super::time::Time;
@@ -91,23 +91,14 @@ pub async fn list(
         // In the words of the indexes of those few: the engines do not look into bound values.
         stmt = stmt.push(" and quality <> 'ok'");
     }
-    if let Some(from) = filter.from {
-        stmt = stmt.push(" and recorded_at >= ").push_bind(Time(from));
-    }
-    if let Some(to) = filter.to {
-        stmt = stmt.push(" and recorded_at < ").push_bind(Time(to));
-    }
-    if let Some((at, id)) = after {
+    let range =
+        TimeRange { from: filter.from, to: filter.to, after, is_newest_first: !filter.is_oldest_first };
+    if let Some((at, _)) = range.place() {
         // The instant limits the search to its partitions; then the whole key is compared.
-        let (instant, key) = if filter.is_oldest_first {
-            (" and recorded_at >= ", " and (recorded_at, id) > (")
-        } else {
-            (" and recorded_at <= ", " and (recorded_at, id) < (")
-        };
-        stmt = stmt.push(instant).push_bind(Time(at)).push(key).push_bind(Time(at));
-        stmt = stmt.push(", ").push_bind(id).push(")");
+        let instant = if filter.is_oldest_first { " and recorded_at >= " } else { " and recorded_at <= " };
+        stmt = stmt.push(instant).push_bind(Time(at));
     }
-    let stmt = stmt.push(if filter.is_oldest_first {
+    let stmt = range.conditions(stmt, ("recorded_at", "id")).push(if filter.is_oldest_first {
         " order by recorded_at, id limit "
     } else {
         " order by recorded_at desc, id desc limit "

@@ -77,8 +77,8 @@ impl Stretches {
 /// The vehicles' chunks, each vehicle's from the third last that begins before an instant on: so its last two fixes before
 /// that are among them, though few of some chunk may count.
 async fn chunks(db: &Db, vehicles: &[VehicleId], from: Timestamp) -> Result<HashMap<VehicleId, Stretches>> {
-    let select = "select r.vehicle_id, r.recorded_at, r.ended_at, r.area from position_chunk r";
-    let stmt = from_third_last(db.read().sql(select), "position_chunk b where", vehicles, from)
+    let select = db.read().sql("select r.vehicle_id, r.recorded_at, r.ended_at, r.area from ");
+    let stmt = from_third_last(select, ("position_chunk r", "position_chunk b where"), vehicles, from)
         .push(" order by r.vehicle_id, r.recorded_at");
     let mut rows = stmt.stream::<(Uuid, Time, Time, Vec<u8>)>();
     let mut by_vehicle: HashMap<VehicleId, Stretches> = HashMap::new();
@@ -97,10 +97,10 @@ async fn add_rows(
     from: Timestamp,
     by_vehicle: &mut HashMap<VehicleId, Stretches>,
 ) -> Result<()> {
-    let select = "select r.vehicle_id, r.recorded_at, r.latitude, r.longitude from position r";
-    let stmt =
-        from_third_last(db.read().sql(select), "position b where b.quarantine is null and", vehicles, from)
-            .push(" where r.quarantine is null order by r.vehicle_id, r.recorded_at");
+    let select = db.read().sql("select r.vehicle_id, r.recorded_at, r.latitude, r.longitude from ");
+    let tables = ("position r", "position b where b.quarantine is null and");
+    let stmt = from_third_last(select, tables, vehicles, from)
+        .push(" and r.quarantine is null order by r.vehicle_id, r.recorded_at");
     let mut rows = stmt.stream::<(Uuid, Time, f64, f64)>();
     while let Some((vehicle, at, latitude, longitude)) = rows.try_next().await? {
         by_vehicle.entry(vehicle.into()).or_default().add(at.into(), Place::new(latitude, longitude));
@@ -108,17 +108,20 @@ async fn add_rows(
     Ok(())
 }
 
-/// Restricts the rows `r` to those of some vehicles, each vehicle's from the third last before an instant on; to all of a
-/// vehicle that has fewer. `rows`: where that one is looked up, the same table as `b` up to its next condition.
+/// Selects from the rows `r` those of some vehicles, each vehicle's from the third last before an instant on; all of a vehicle that
+/// has fewer. `rows`: the table as `r`, and where that one is looked up, the same table as `b` up to its next condition.
+///
+/// SQLite keeps the order of a cross join. Of a join it would rather go through all rows there are, which come in the wanted order.
 fn from_third_last<'c>(
     stmt: Stmt<'c>,
-    rows: &'static str,
+    (table, rows): (&'static str, &'static str),
     vehicles: &[VehicleId],
     from: Timestamp,
 ) -> Stmt<'c> {
-    let stmt = stmt.push(" join (select column1 as vehicle, (select b.recorded_at from ").push(rows);
+    let stmt = stmt.push("(select column1 as vehicle, (select b.recorded_at from ").push(rows);
     let stmt = stmt.push(" b.vehicle_id = column1 and b.recorded_at < ").push_bind(Time(from));
     let stmt = each_of(stmt.push(" order by b.recorded_at desc limit 1 offset 2) as begin from "), vehicles);
-    let stmt = stmt.push(" as one on r.vehicle_id = one.vehicle and r.recorded_at >= coalesce(one.begin, ");
+    let stmt = stmt.push(" as one cross join ").push(table);
+    let stmt = stmt.push(" where r.vehicle_id = one.vehicle and r.recorded_at >= coalesce(one.begin, ");
     stmt.push_bind(Time(Timestamp::FIRST)).push(")")
 }

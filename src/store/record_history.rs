@@ -5,7 +5,7 @@ use waypost_actors::model::{Cause, EventId, EventStatus, Origin};
 use waypost_actors::tracking::{Record, RecordKind};
 
 use super::alert;
-use super::filters::one_of;
+use super::filters::{TimeRange, one_of};
 use super::record_row::{RecordRow, SELECT_PAGE, SELECT_RECORDS};
 use super::sql::{Db, Engine, On, Result, Stmt};
 use super::stay;
@@ -54,17 +54,20 @@ pub async fn list(
     after: Option<After>,
     limit: i64,
 ) -> Result<Vec<Record>> {
+    let range = range_of(filter, order, after);
     let rows: Vec<RecordRow> = match few_stays(db, scope, filter).await? {
         Some(long) => {
-            let stmt = of_stays(db, scope, filter, long).push(" where true");
-            let stmt = going_on(stmt, order, after).push(order_by(order)).push(" limit ").push_bind(limit);
+            let stmt = of_stays(db, scope, filter, range, long).push(" where true");
+            let stmt = going_on(stmt, TimeRange { from: None, to: None, ..range }, after);
+            let stmt = stmt.push(order_by(order)).push(" limit ").push_bind(limit);
             stmt.push(SELECT_PAGE).push(order_by(order)).all().await?
         }
         None => {
+            let side = rarer(db, filter, (range, order, after)).await?;
             let stmt = db.lists().sql(SELECT_RECORDS).push(" where e.organization_id = ");
-            let stmt = stmt.push_bind(Uuid::from(scope.organization_id()));
+            let stmt = of_which(stmt.push_bind(Uuid::from(scope.organization_id())), filter, side);
             let stmt = narrowed(stmt, filter, Some(db.engine()));
-            let stmt = going_on(stmt, order, after).push(if order == EventOrder::Sequence {
+            let stmt = going_on(stmt, range, after).push(if order == EventOrder::Sequence {
                 " and e.shard = 0"
             } else {
                 ""
@@ -95,7 +98,14 @@ async fn few_stays(db: &Db, scope: &OrgScope, filter: &EventFilter) -> Result<Op
 
 /// The beginning of a statement that finds all records of the wanted stays, before it orders them: no index by time then seems to
 /// give the page sooner.
-fn of_stays<'c>(db: &'c Db, scope: &OrgScope, filter: &EventFilter, long: (f64, i64)) -> Stmt<'c> {
+fn of_stays<'c>(
+    db: &'c Db,
+    scope: &OrgScope,
+    filter: &EventFilter,
+    range: TimeRange,
+    long: (f64, i64),
+) -> Stmt<'c> {
+    let whole = TimeRange { after: None, ..range };
     let stmt = db.lists().sql("with stay as materialized (");
     let of_fence = |stmt| of_fences(stmt, &filter.geofence_ids);
     let stmt = stay::long(stmt, scope, long, db.engine(), of_fence)
@@ -111,13 +121,13 @@ fn of_stays<'c>(db: &'c Db, scope: &OrgScope, filter: &EventFilter, long: (f64, 
                  and e.occurred_at >= s.entered_at and e.occurred_at <= s.exited_at"
             }
         });
-    let mut stmt = narrowed(stmt, filter, None);
+    let mut stmt = whole.conditions(narrowed(of_which(stmt, filter, None), filter, None), PLACE);
     if filter.statuses[..] != [EventStatus::Active] {
         // What was taken back need not lie within the stay.
         let retracted = " union select e.id, e.occurred_at, e.sequence from records e where e.status = 'retracted' \
             and e.visit_id in (select s.id from stay s) and e.organization_id = ";
         stmt = stmt.push(retracted).push_bind(Uuid::from(scope.organization_id()));
-        stmt = narrowed(stmt, filter, None);
+        stmt = whole.conditions(narrowed(of_which(stmt, filter, None), filter, None), PLACE);
     }
     stmt.push("), page as materialized (select e.id from found e")
 }
@@ -126,34 +136,89 @@ fn of_fences<'c>(stmt: Stmt<'c>, fences: &[Uuid]) -> Stmt<'c> {
     one_of(stmt, " and v.geofence_id in (", fences)
 }
 
-fn going_on(stmt: Stmt<'_>, order: EventOrder, after: Option<After>) -> Stmt<'_> {
-    match (after, order) {
-        (None, _) => stmt,
-        (Some(After::Sequence(sequence)), _) => stmt.push(" and e.sequence > ").push_bind(sequence),
-        (Some(After::Happened(at, id)), order) => {
-            let stmt = match order {
-                EventOrder::NewestFirst => stmt.push(" and (e.occurred_at, e.id) < ("),
-                _ => stmt.push(" and (e.occurred_at, e.id) > ("),
-            };
-            stmt.push_bind(Time(at)).push(", ").push_bind(id).push(")")
+/// The columns of a place in the order of time.
+const PLACE: (&str, &str) = ("e.occurred_at", "e.id");
+
+/// The part of the list that is wanted, by time.
+fn range_of(filter: &EventFilter, order: EventOrder, after: Option<After>) -> TimeRange {
+    let after = match after {
+        Some(After::Happened(at, id)) => Some((at, id)),
+        Some(After::Sequence(_)) | None => None,
+    };
+    TimeRange { from: filter.from, to: filter.to, after, is_newest_first: order == EventOrder::NewestFirst }
+}
+
+fn going_on(stmt: Stmt<'_>, range: TimeRange, after: Option<After>) -> Stmt<'_> {
+    let stmt = range.conditions(stmt, PLACE);
+    match after {
+        Some(After::Sequence(sequence)) => stmt.push(" and e.sequence > ").push_bind(sequence),
+        Some(After::Happened(..)) | None => stmt,
+    }
+}
+
+/// Whose index finds the records of one vehicle in one geofence.
+#[derive(Clone, Copy, Debug)]
+enum Side {
+    Vehicle,
+    Geofence,
+}
+
+/// How many records ahead it is looked which of the two has fewer.
+const AHEAD: i64 = 500;
+
+/// Which of one vehicle and one geofence has fewer records where the list goes on. SQLite has no statistics that could tell it, and
+/// would go through all of a depot's for those of one vehicle. `None`: there is no such choice.
+async fn rarer(
+    db: &Db,
+    filter: &EventFilter,
+    (range, order, after): (TimeRange, EventOrder, Option<After>),
+) -> Result<Option<Side>> {
+    let ([vehicle], [fence]) = (&filter.vehicle_ids[..], &filter.geofence_ids[..]) else { return Ok(None) };
+    if db.engine() == Engine::Postgres || filter.kinds == [RecordKind::Alert] {
+        return Ok(None);
+    }
+    let mut reached = Vec::new();
+    for (of, id) in [("e.vehicle_id = ", *vehicle), ("e.geofence_id = ", *fence)] {
+        let (select, range) = if order == EventOrder::Sequence {
+            // The order of numbers is not that of time.
+            let whole = TimeRange { from: None, to: None, ..range };
+            ("select e.sequence from records e where e.shard = 0 and ", whole)
+        } else {
+            ("select e.occurred_at from records e where ", range)
+        };
+        let stmt = going_on(db.lists().sql(select).push(of).push_bind(id), range, after);
+        let stmt = stmt.push(order_by(order)).push(" limit 1 offset ").push_bind(AHEAD);
+        reached.push(stmt.optional::<(i64,)>().await?);
+    }
+    let is_vehicle = match (reached[0], reached[1]) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(vehicle), Some(fence)) if order == EventOrder::NewestFirst => vehicle < fence,
+        (Some(vehicle), Some(fence)) => vehicle > fence,
+    };
+    Ok(Some(if is_vehicle { Side::Vehicle } else { Side::Geofence }))
+}
+
+/// Restricts to some vehicles and geofences. `side`: whose index is used, unless the engine chooses.
+fn of_which<'c>(stmt: Stmt<'c>, filter: &EventFilter, side: Option<Side>) -> Stmt<'c> {
+    let EventFilter { vehicle_ids, geofence_ids, .. } = filter;
+    match side {
+        None => one_of(of_vehicles(stmt, filter), " and e.geofence_id in (", geofence_ids),
+        // A value that is computed is in no index.
+        Some(Side::Vehicle) => one_of(of_vehicles(stmt, filter), " and +e.geofence_id in (", geofence_ids),
+        Some(Side::Geofence) => {
+            let stmt = one_of(stmt, " and +e.vehicle_id in (", vehicle_ids);
+            one_of(stmt, " and e.geofence_id in (", geofence_ids)
         }
     }
 }
 
-/// `engine`: of whose words the stays' duration is said, unless it is known.
+/// Adds the other conditions, without those of the range. `engine`: of whose words the stays' duration is said, unless it is known.
 fn narrowed<'c>(stmt: Stmt<'c>, filter: &EventFilter, engine: Option<Engine>) -> Stmt<'c> {
-    let stmt = of_vehicles(stmt, filter);
     let stmt = one_of(stmt, " and e.driver_id in (", &filter.driver_ids);
-    let stmt = one_of(stmt, " and e.geofence_id in (", &filter.geofence_ids);
     let mut stmt = alert::narrowed(of_few(by_words(stmt, filter), filter), filter);
-    if let Some(from) = filter.from {
-        stmt = stmt.push(" and e.occurred_at >= ").push_bind(Time(from));
-    }
     if let Some(from) = filter.ended_from {
         stmt = stmt.push(" and e.ended_at >= ").push_bind(Time(from));
-    }
-    if let Some(to) = filter.to {
-        stmt = stmt.push(" and e.occurred_at < ").push_bind(Time(to));
     }
     match filter.min_duration_seconds.zip(engine) {
         Some((seconds, engine)) => {

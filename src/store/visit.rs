@@ -3,7 +3,7 @@
 use uuid::Uuid;
 use waypost_actors::model::{Analytics, Cause, DriverId, EventId, Place, Timestamp, VisitId};
 
-use super::filters::{lasted, one_of};
+use super::filters::{TimeRange, lasted, one_of};
 use super::record_row::{unknown, wrong};
 use super::sql::{Db, Engine, Result, Stmt};
 use super::stay;
@@ -151,6 +151,11 @@ impl AccessPath {
         matches!(self, Self::Through(_) | Self::Open | Self::Long(..))
     }
 
+    /// Since when the stays that it finds began, if it is not said in what it finds.
+    const fn since(self) -> Option<Timestamp> {
+        if let Self::Since(from) = self { Some(from) } else { None }
+    }
+
     /// The columns of the order, none of which another index gives.
     const fn order(self) -> (&'static str, &'static str) {
         match self {
@@ -174,14 +179,16 @@ pub async fn list(
     let mut visits = Vec::new();
     for path in access_paths(db, scope, filter, order).await? {
         let rest = limit - visits.len() as i64;
+        let is_newest_first = order == VisitOrder::NewestFirst;
+        let range = TimeRange { from: path.since(), to: filter.to, after, is_newest_first };
         let mut stmt = found(db.lists().sql(""), scope, filter, path, db.engine());
         // What goes on may be thousands: only those of the page are joined with their records.
         if path.finds_all() && filter.driver_ids.is_empty() {
             stmt = narrowed(stmt.push(" where true"), filter, now, db);
-            stmt = ordered(stmt, ("v.entered_at", "v.id"), order, after).push_bind(rest);
+            stmt = ordered(stmt, ("v.entered_at", "v.id"), range).push_bind(rest);
         }
         let stmt = narrowed(begun(stmt, scope, path), filter, now, db);
-        let stmt = ordered(stmt, path.order(), order, after).push_bind(rest);
+        let stmt = ordered(stmt, path.order(), range).push_bind(rest);
         let rows: Vec<Row> = stmt.all().await?;
         visits.extend(rows.into_iter().map(Visit::try_from).collect::<Result<Vec<_>>>()?);
         if visits.len() as i64 == limit {
@@ -256,27 +263,12 @@ fn begun<'c>(stmt: Stmt<'c>, scope: &OrgScope, path: AccessPath) -> Stmt<'c> {
         }
     };
     let whose = if path == AccessPath::Driven { "e.organization_id = " } else { "v.organization_id = " };
-    let stmt = stmt.push(whose).push_bind(Uuid::from(scope.organization_id()));
-    match path {
-        AccessPath::Since(from) => stmt.push(" and v.entered_at >= ").push_bind(Time(from)),
-        _ => stmt,
-    }
+    stmt.push(whose).push_bind(Uuid::from(scope.organization_id()))
 }
 
-fn ordered<'c>(
-    stmt: Stmt<'c>,
-    (at, id): (&'static str, &'static str),
-    order: VisitOrder,
-    after: Option<(Timestamp, Uuid)>,
-) -> Stmt<'c> {
-    let is_newest_first = order == VisitOrder::NewestFirst;
-    let mut stmt = stmt;
-    if let Some((place, visit)) = after {
-        stmt = stmt.push(" and (").push(at).push(", ").push(id);
-        stmt = stmt.push(if is_newest_first { ") < (" } else { ") > (" });
-        stmt = stmt.push_bind(Time(place)).push(", ").push_bind(visit).push(")");
-    }
-    let descending = if is_newest_first { " desc" } else { "" };
+fn ordered<'c>(stmt: Stmt<'c>, (at, id): (&'static str, &'static str), range: TimeRange) -> Stmt<'c> {
+    let descending = if range.is_newest_first { " desc" } else { "" };
+    let stmt = range.conditions(stmt, (at, id));
     let stmt = stmt.push(" order by ").push(at).push(descending).push(", ");
     stmt.push(id).push(descending).push(" limit ")
 }
@@ -291,9 +283,6 @@ fn narrowed<'c>(stmt: Stmt<'c>, filter: &VisitFilter, now: Timestamp, db: &Db) -
     let mut stmt = one_of(of_which(stmt, filter), " and e.driver_id in (", &filter.driver_ids);
     if let Some(from) = filter.from {
         stmt = stmt.push(" and (v.exited_at is null or v.exited_at >= ").push_bind(Time(from)).push(")");
-    }
-    if let Some(to) = filter.to {
-        stmt = stmt.push(" and v.entered_at < ").push_bind(Time(to));
     }
     stmt = match filter.open {
         Some(true) => stmt.push(" and v.exited_at is null"),

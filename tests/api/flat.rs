@@ -11,7 +11,7 @@ use serde_json::json;
 use sqlx::AssertSqlSafe;
 use waypost::store::sql::{Db, Engine, Pools};
 
-use crate::harness::{App, START, circle, on_each_engine, text};
+use crate::harness::{App, START, Said, circle, on_each_engine, text};
 
 /// Rows that a form may read on PostgreSQL.
 const FEW_ROWS: i64 = 15_000;
@@ -101,8 +101,8 @@ async fn fill(db: &Db, history: &History) {
         record("entry", &entry, "2 * i", &entered),
         record("exit", &exit, "2 * i + 1", &exited),
         format!(
-            "insert into fuel_log (vehicle_id, recorded_at, id, organization_id, received_at, unit, raw_value, quality) \
-             {rows} select {vehicle}, {entered}, {stay}, {org}, {entered}, 'liters', 50.0, 'ok' from n"
+            "insert into fuel_log (vehicle_id, recorded_at, id, organization_id, received_at, latitude, longitude, unit, raw_value, \
+             quality) {rows} select {vehicle}, {entered}, {stay}, {org}, {entered}, 30.27, -97.74, 'liters', 50.0, 'ok' from n"
         ),
         format!(
             "insert into audit (id, organization_id, actor_id, actor_role, action, resource, resource_id, occurred_at) \
@@ -125,7 +125,7 @@ fn forms(history: &History) -> Vec<String> {
     let nobody = "01890000-0000-7000-8000-000000000000";
     let ago = |days: f64| START.plus_seconds(-86_400.0 * days);
     let (day, middle) = (ago(1.0), ago(stays() as f64 * EVERY as f64 / 86_400.0 / 2.0));
-    let next = middle.plus_seconds(86_400.0);
+    let (next, begin) = (middle.plus_seconds(86_400.0), ago((stays() * EVERY) as f64 / 86_400.0));
     let mut forms = Vec::new();
     for query in [
         String::new(),
@@ -134,6 +134,12 @@ fn forms(history: &History) -> Vec<String> {
         format!("&geofenceId={empty_fence}"),
         format!("&geofenceId={empty_fence}&sort=sequence"),
         format!("&geofenceId={fence}&sort=sequence"),
+        format!("&vehicleId={vehicle}&geofenceId={fence}"),
+        format!("&vehicleId={vehicle}&geofenceId={fence}&sort=sequence"),
+        format!("&vehicleId={vehicle}&geofenceId={empty_fence}"),
+        format!("&vehicleId={idle_vehicle}&geofenceId={fence}"),
+        format!("&vehicleId={idle_vehicle}&geofenceId={fence}&sort=occurredAt&from={begin}"),
+        format!("&vehicleId={idle_vehicle}&geofenceId={fence}&sort=sequence"),
         "&type=dwell".to_owned(),
         "&cause=initial".to_owned(),
         "&origin=backfill".to_owned(),
@@ -167,6 +173,18 @@ fn forms(history: &History) -> Vec<String> {
     ] {
         forms.push(format!("/v1/visits?{query}"));
     }
+    forms.extend(other_forms(history));
+    forms
+}
+
+/// Those of fuel, alerts, the audit and of who was inside.
+fn other_forms(history: &History) -> Vec<String> {
+    let History { vehicles, fence, empty_fence, .. } = history;
+    let vehicle = &vehicles[0];
+    let nobody = "01890000-0000-7000-8000-000000000000";
+    let middle = START.plus_seconds(-((stays() * EVERY) as f64) / 2.0);
+    let next = middle.plus_seconds(86_400.0);
+    let mut forms = Vec::new();
     for query in ["&quality=sensorError".to_owned(), format!("&quality=sensorError&vehicleId={vehicle}")] {
         forms.push(format!("/v1/fuel?{query}"));
     }
@@ -198,6 +216,46 @@ fn forms(history: &History) -> Vec<String> {
     forms
 }
 
+/// The path of a form for the organization.
+fn of_organization(history: &History, form: &str) -> String {
+    form.replace('?', &format!("?organizationId={}", history.organization))
+}
+
+/// What a form answers. SQLite goes on counting from one run of a statement to the next, so it is asked twice.
+async fn asked(app: &App, history: &History, form: &str) -> Said {
+    let path = of_organization(history, form);
+    let said = app.get(&path, &app.root).await;
+    if said.status == 503 { app.get(&path, &app.root).await } else { said }
+}
+
+/// Forms that go on from a cursor in the middle of a long range.
+async fn going_on(app: &App, history: &History) -> Vec<String> {
+    let ago = |part: i64| START.plus_seconds(-((stays() * EVERY / part) as f64));
+    let (begin, middle) = (ago(1), ago(2));
+    let (next, day) = (middle.plus_seconds(86_400.0), START.plus_seconds(-86_400.0));
+    let cursor = async |list: &str| {
+        let first = asked(app, history, &format!("{list}&from={middle}&to={next}&limit=1")).await;
+        text(&first.ok(200)["pagination"]["endCursor"])
+    };
+    let mut forms = Vec::new();
+    for (list, key) in [("geofence-events", "occurredAt"), ("visits", "enteredAt"), ("fuel", "recordedAt")] {
+        let (oldest, newest) = (format!("/v1/{list}?&sort={key}"), format!("/v1/{list}?&sort=-{key}"));
+        let after = cursor(&oldest).await;
+        let narrower = asked(app, history, &format!("{oldest}&from={day}&after={after}&limit=1")).await;
+        let first = text(&narrower.ok(200)["data"][0][key]);
+        // A stay may have begun a little before the day.
+        assert!(
+            first > day.plus_seconds(-3_600.0).to_string(),
+            "{first}: a cursor from before it widens no range"
+        );
+        forms.push(format!("{oldest}&from={begin}&after={after}"));
+        forms.push(format!("{newest}&to={START}&after={}", cursor(&newest).await));
+    }
+    let after = cursor("/v1/audit?").await;
+    forms.push(format!("/v1/audit?&from={begin}&to={START}&after={after}"));
+    forms
+}
+
 /// Rows that PostgreSQL has read for this database.
 async fn rows_read(db: &Db) -> Option<i64> {
     let Pools::Postgres { lists, .. } = &db.pools else { return None };
@@ -215,14 +273,10 @@ async fn no_form_goes_through_it(app: App) -> App {
     let history = history(&app).await;
     let engine = app.context.db.engine();
     let mut wrong = Vec::new();
-    for form in forms(&history) {
-        let path = form.replace("?", &format!("?organizationId={}", history.organization));
+    for form in forms(&history).into_iter().chain(going_on(&app, &history).await) {
+        let path = of_organization(&history, &form);
         let before = rows_read(&app.context.db).await;
-        let mut status = app.get(&path, &app.root).await.status;
-        if status == 503 {
-            // SQLite goes on counting from one run of a statement to the next.
-            status = app.get(&path, &app.root).await.status;
-        }
+        let status = asked(&app, &history, &form).await.status;
         let read = rows_read(&app.context.db).await.zip(before).map(|(after, before)| after - before);
         if status != 200 || read.is_some_and(|read| read > FEW_ROWS) {
             wrong.push(format!("{status}, {read:?} rows: {form}"));

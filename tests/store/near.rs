@@ -1,15 +1,19 @@
 //! Who came near a geofence is told from the areas of chunks, of the tail, and of rows that came late.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use futures_util::future::join_all;
 use uuid::Uuid;
+use waypost::store::sql::{Db, Pools};
 use waypost_actors::geofence::{FenceTimeline, GeoBox};
 use waypost_actors::model::{
     Fence, FenceVersion, GeofenceId, Place, Polygon, Rules, ShapeSpec, Timestamp, VehicleId,
 };
 use waypost_actors::ports::TrackStore;
 use waypost_actors::tracking::{NearSpan, Stretch};
-use waypost_test_support::{TestStore, for_each_engine, stored_positions};
+use waypost_test_support::{Engine, TestStore, for_each_engine, run, stored_positions};
 
 use crate::chunks::Dice;
 use crate::driven::{Driven, driving};
@@ -108,4 +112,43 @@ async fn whoever_came_near_is_told_and_where_is_bounded(store: TestStore) {
     let elsewhere = around(Place::new(-30.0, 100.0));
     let told = track.came_near(&elsewhere, Timestamp::FIRST, &[VEHICLE]).await.expect("told");
     assert_eq!(told, []);
+}
+
+/// From now on counts the steps of SQLite's machine that its readers take.
+async fn count_steps(db: &Db) -> Arc<AtomicU64> {
+    let Pools::Sqlite { readers, .. } = &db.pools else { panic!("SQLite alone counts them") };
+    let steps = Arc::<AtomicU64>::default();
+    let all = join_all((0..readers.options().get_max_connections()).map(|_| readers.acquire())).await;
+    for connection in all {
+        let (mut connection, counted) = (connection.expect("a reader"), Arc::clone(&steps));
+        connection.lock_handle().await.expect("its handle").set_progress_handler(100, move || {
+            counted.fetch_add(100, Ordering::Relaxed);
+            true
+        });
+    }
+    steps
+}
+
+#[test]
+fn the_chunks_of_others_are_not_gone_through() {
+    run(Engine::Sqlite, async |store: TestStore| {
+        let track = stand(&store).await;
+        for fill in [
+            "with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000) \
+             insert into position_chunk (vehicle_id, recorded_at, ended_at, fixes, area) \
+             select unhex(printf('%032x', i % 200)), i * 1000000, i * 1000000, x'00', x'' from n",
+            "with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000) \
+             insert into position (vehicle_id, recorded_at, latitude, longitude, received_at) \
+             select unhex(printf('%032x', i % 200)), i * 1000000, 30.0, -97.0, i * 1000000 from n",
+        ] {
+            store.db.write().sql(fill).run().await.expect("filled");
+        }
+        let steps = count_steps(&store.db).await;
+        let some: Vec<VehicleId> = (0..16).map(|number| VehicleId(Uuid::from_u128(number))).collect();
+        let fence = around(Place::new(30.25, -97.75));
+        let near = track.came_near(&fence, at(0), &some).await.expect("told");
+        assert_eq!(near.len(), some.len(), "of chunks without an area nobody knows");
+        let steps = steps.load(Ordering::Relaxed);
+        assert!(steps < 20_000, "{steps} steps for {} vehicles of 200", some.len());
+    });
 }
