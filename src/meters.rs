@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::ingest::adapters::ADAPTERS;
+use crate::ingest::mqtt;
 use crate::report_log::Tallies;
 use crate::{mqtt_out, webhooks};
 
@@ -15,6 +16,8 @@ pub struct Meters {
     pub inputs: Tallies,
     /// Deliveries to webhooks.
     pub webhooks: Arc<webhooks::Meters>,
+    /// What is read from brokers.
+    pub mqtt_in: Arc<mqtt::Meters>,
     /// What is published to brokers.
     pub mqtt_out: Arc<mqtt_out::Meters>,
 }
@@ -25,6 +28,7 @@ impl Default for Meters {
             live: waypost_actors::meters::Meters::default(),
             inputs: Tallies::of(ADAPTERS.iter().map(|adapter| adapter.name)),
             webhooks: Arc::default(),
+            mqtt_in: Arc::default(),
             mqtt_out: Arc::default(),
         }
     }

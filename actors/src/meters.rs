@@ -186,6 +186,29 @@ impl Invariant {
     }
 }
 
+/// A step that the writer takes beside its commits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumberingStep {
+    /// Changes of master data are given their numbers.
+    Changes,
+    /// Records are put right whose driver is another one.
+    Drivers,
+}
+
+impl NumberingStep {
+    /// All of them, in their order.
+    pub const ALL: [Self; 2] = [Self::Changes, Self::Drivers];
+
+    /// Its name in logs and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Changes => "changes",
+            Self::Drivers => "drivers",
+        }
+    }
+}
+
 /// Everything that live cores count, one or several; cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Meters(Arc<Figures>);
@@ -247,6 +270,7 @@ pub struct Figures {
     /// Threads of actors that do not answer.
     pub stalled_threads: UpDownCounter,
     violations: [Count; Invariant::ALL.len()],
+    numbering_failures: [Count; NumberingStep::ALL.len()],
 }
 
 impl Default for Figures {
@@ -272,6 +296,7 @@ impl Default for Figures {
             fence_snapshot: Count::default(),
             stalled_threads: UpDownCounter::default(),
             violations: Default::default(),
+            numbering_failures: Default::default(),
         }
     }
 }
@@ -291,6 +316,17 @@ impl Figures {
     #[must_use]
     pub fn violations(&self, of: Invariant) -> u64 {
         self.violations[of as usize].get()
+    }
+
+    /// Counts a step that failed while the store answers all else.
+    pub(crate) fn numbering_failed(&self, step: NumberingStep) {
+        self.numbering_failures[step as usize].add(1);
+    }
+
+    /// How often a step failed.
+    #[must_use]
+    pub fn numbering_failures(&self, of: NumberingStep) -> u64 {
+        self.numbering_failures[of as usize].get()
     }
 }
 

@@ -44,9 +44,9 @@ pub(super) fn subscribe(
         }
         let Some(input) = broker.input.clone() else { continue };
         let (auth, live, sessions) = (context.auth.clone(), context.live.clone(), context.sessions.clone());
-        let subscriber =
-            Subscriber::new((broker.clone(), input), auth, live, sessions, context.report_log.clone())
-                .map_err(failed(broker))?;
+        let (report_log, meters) = (context.report_log.clone(), context.meters.mqtt_in.clone());
+        let subscriber = Subscriber::new((broker.clone(), input), auth, live, sessions, report_log, meters)
+            .map_err(failed(broker))?;
         spawn(sockets.track_future(subscriber.run()));
     }
     Ok(())

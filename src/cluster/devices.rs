@@ -9,6 +9,7 @@ use std::time::Duration;
 use actix_http::{ConnectionType, RequestHead};
 use actix_web::body::{BodySize, to_bytes_limited};
 use actix_web::dev::Payload;
+use actix_web::http::header::HeaderValue;
 use actix_web::http::{Method, StatusCode, Uri};
 use actix_web::web::Data;
 use bytes::BytesMut;
@@ -18,7 +19,7 @@ use tokio::time::timeout;
 
 use super::exchange::{Body, Failed};
 use super::for_nodes::device_path;
-use super::from_node;
+use super::from_node::{self, CLIENT_ADDRESS};
 use super::head;
 use super::relay::Relay;
 use super::router::{Destination, Router};
@@ -110,6 +111,10 @@ impl Relay {
     ) -> Result<Vec<u8>, Failed> {
         let mut head = asking(listener, Method::POST);
         head.set_connection_type(ConnectionType::KeepAlive);
+        let sender = datagram.sender.and_then(|sender| HeaderValue::try_from(sender.to_string()).ok());
+        if let Some(sender) = sender {
+            head.headers.insert(CLIENT_ADDRESS, sender);
+        }
         let body = Body {
             size: BodySize::Sized(datagram.raw.len() as u64),
             payload: Payload::from(datagram.raw),

@@ -10,6 +10,7 @@ use actix_web::web::Data;
 use bytes::Bytes;
 use waypost_actors::model::OrganizationId;
 
+use super::from_node::told_address;
 use crate::config::{DeviceListener, DeviceProtocol};
 use crate::context::Context;
 use crate::http::sockets::shard_feed;
@@ -63,10 +64,13 @@ pub(super) async fn answer(
             let body = request.extract::<Bytes>().await.ok();
             match body.and_then(|bytes| datagram(&bytes)) {
                 None => HttpResponse::BadRequest().finish(),
-                Some(datagram) => match devices::take_datagram(listener, datagram).await {
-                    Some(answer) => HttpResponse::Ok().body(answer),
-                    None => HttpResponse::NoContent().finish(),
-                },
+                Some(mut datagram) => {
+                    datagram.sender = told_address(&request);
+                    match devices::take_datagram(listener, datagram).await {
+                        Some(answer) => HttpResponse::Ok().body(answer),
+                        None => HttpResponse::NoContent().finish(),
+                    }
+                }
             }
         }
     };

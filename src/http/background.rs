@@ -10,7 +10,7 @@ use std::time::UNIX_EPOCH;
 
 use actix_web::body::SizedStream;
 use actix_web::http::header::{self, ContentEncoding, Header, Range};
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
@@ -18,6 +18,7 @@ use tokio::task::spawn_blocking;
 
 use super::answer::{Answer, PIECE_BYTES};
 use super::code::Code;
+use super::edge::IsHead;
 use super::problem::Problem;
 use super::request::Shared;
 use crate::config::{Settings, WebAddress};
@@ -50,21 +51,27 @@ pub async fn background(context: Shared) -> HttpResponse {
     })
 }
 
-/// Answers a part of the PMTiles file. A request must name a range, because the whole may cover a country.
+/// Answers a part of the PMTiles file. A request must name a range, because the whole may cover a country; a HEAD is told how
+/// long the whole is, whatever range it names.
 pub async fn pmtiles(context: Shared, request: HttpRequest) -> Answer {
     let Some(path) = context.settings.map_file() else {
         return Err(Problem::new(Code::NotFound)
             .detail("the setting mapPmtiles names no file, and none is installed"));
     };
+    let unreadable = |error: io::Error| {
+        tracing::error!(%error, path = %path.display(), "the PMTiles file cannot be read");
+        Problem::new(Code::Internal)
+    };
+    if request.extensions().get::<IsHead>().is_some() {
+        let (length, version) = measure(&path).await.map_err(unreadable)?;
+        let left_out = stream::empty::<io::Result<Bytes>>();
+        return Ok(answer(HttpResponse::Ok(), version).body(SizedStream::new(length, left_out)));
+    }
     let asked = match Range::parse(&request) {
         Ok(Range::Bytes(parts)) if parts.len() == 1 => parts.into_iter().next(),
         _ => None,
     };
     let asked = asked.ok_or_else(|| unusable("the header Range must name one part of the file in bytes"))?;
-    let unreadable = |error: io::Error| {
-        tracing::error!(%error, path = %path.display(), "the PMTiles file cannot be read");
-        Problem::new(Code::Internal)
-    };
     let (length, version) = measure(&path).await.map_err(unreadable)?;
     let (from, to) = asked.to_satisfiable_range(length).ok_or_else(|| unusable("the file ends before"))?;
     let to = to.min(from + LONGEST_PART_BYTES - 1);
@@ -73,13 +80,20 @@ pub async fn pmtiles(context: Shared, request: HttpRequest) -> Answer {
     // The rest as its reader takes it.
     let pieces = stream::iter(first)
         .flat_map(|(piece, rest)| stream::iter([Ok(piece)]).chain(stream::try_unfold(rest, Part::read)));
-    Ok(HttpResponse::PartialContent()
+    Ok(answer(HttpResponse::PartialContent(), version)
         .insert_header((header::CONTENT_RANGE, format!("bytes {from}-{to}/{length}")))
+        .body(SizedStream::new(to + 1 - from, pieces)))
+}
+
+/// With what is said of the file, whatever is asked of it.
+fn answer(mut answer: HttpResponseBuilder, version: String) -> HttpResponseBuilder {
+    answer
         .insert_header((header::ETAG, version))
         .insert_header((header::CACHE_CONTROL, "no-cache"))
+        .insert_header((header::ACCEPT_RANGES, "bytes"))
         .insert_header(ContentEncoding::Identity)
-        .content_type("application/vnd.pmtiles")
-        .body(SizedStream::new(to + 1 - from, pieces)))
+        .content_type("application/vnd.pmtiles");
+    answer
 }
 
 fn unusable(detail: &str) -> Problem {

@@ -44,6 +44,9 @@ const PACKED_FROM_BYTES: u64 = 1024;
 #[derive(Clone, Debug)]
 pub struct RequestId(pub String);
 
+/// Part of the extensions of a HEAD, which its handler sees as a GET.
+pub(super) struct IsHead;
+
 /// Wraps the handling of one request.
 pub async fn edge(
     mut request: ServiceRequest,
@@ -54,8 +57,9 @@ pub async fn edge(
     let _handled = request.request().conn_data::<Arc<Peer>>().map(Peer::handled);
     let method = request.method().clone();
     if method == Method::HEAD {
-        // The server itself omits the body, so handlers need not care.
+        // The server itself omits the body, so hardly a handler needs to care.
         request.head_mut().method = Method::GET;
+        request.extensions_mut().insert(IsHead);
     }
     let path = without_tokens(request.path()); // the request itself may not be held while it is routed
     let is_too_long =

@@ -5,9 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
 use tokio::time::sleep;
-use utoipa::ToSchema;
 use waypost_actors::live::{Live, LiveError};
 use waypost_actors::model::{Attributes, AttributesByFix, Fix, Timestamp, TrackerId, VehicleId};
 use waypost_actors::ports::Counts;
@@ -18,6 +16,7 @@ use super::adapters::units::kmh_per;
 use super::decode::{BadItem, Item};
 use super::ignored_members::{AlreadyWarned, IgnoredMember, Warning};
 use super::pending;
+use super::rejected::{Rejected, of_unknown};
 use crate::auth::{Configured, Named, Reports, TrackerCredential};
 use crate::clock;
 use crate::domain::tracker::{SpeedUnit, TrackerConfig};
@@ -28,24 +27,6 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// What our own items come by, over the socket or `POST /v1/positions`.
 const OWN_PROTOCOL: &str = "waypost";
-
-/// An item that was refused. Its batch went on without it; sending it again changes nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Rejected {
-    /// The item's number, where it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seq: Option<i64>,
-    /// The item's place in the request, from 0.
-    pub index: usize,
-    /// Why, for programs.
-    pub code: &'static str,
-    /// Why, for people.
-    pub detail: String,
-    /// Who reported it, if that is known.
-    #[serde(skip)]
-    pub tracker: Option<TrackerId>,
-}
 
 /// The path of one connection's items to their vehicles.
 pub struct Intake {
@@ -286,15 +267,26 @@ impl Intake {
     }
 
     /// Like [`Self::note`], of several messages: `raw` gives what was sent as the item with an index.
-    pub fn note_each<'r>(&self, tally: Tally, rejected: Vec<Rejected>, raw: impl Fn(usize) -> &'r [u8]) {
+    pub fn note_each<R: Into<Vec<u8>>>(
+        &self,
+        tally: Tally,
+        rejected: Vec<Rejected>,
+        raw: impl Fn(usize) -> R,
+    ) {
         let (input, received_at) = (self.input, self.live.now());
         self.log.count(input, Tally { rejected: rejected.len() as u64, ..tally });
+        if let Some((count, Rejected { code, detail, .. })) = of_unknown(&rejected) {
+            tracing::info!(
+                input,
+                count,
+                code,
+                detail,
+                "refused, of devices that are not known; the first reason"
+            );
+        }
         for Rejected { index, code, detail, tracker, .. } in rejected {
-            let Some(tracker_id) = tracker else {
-                tracing::info!(input, code, detail, "refused, of a device that is not known");
-                continue;
-            };
-            let (id, raw) = (clock::new_id(), raw(index).to_vec());
+            let Some(tracker_id) = tracker else { continue };
+            let (id, raw) = (clock::new_id(), raw(index).into());
             self.log.rejected(NewRejected { id, tracker_id, received_at, input, code, detail, raw });
         }
     }

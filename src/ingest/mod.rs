@@ -13,11 +13,13 @@ mod item;
 pub mod mqtt;
 mod pending;
 pub mod protocol;
+mod rejected;
 mod sent;
 mod session;
 mod unreadable;
 mod wire;
 
 pub use ignored_members::Warning;
-pub use intake::{Batch, Intake, Rejected};
+pub use intake::{Batch, Intake};
+pub use rejected::Rejected;
 pub use session::{SocketLimits, run};

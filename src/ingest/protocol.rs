@@ -5,7 +5,7 @@ use waypost_actors::model::{Timestamp, TrackerId};
 
 pub use super::decode::MAX_ITEMS;
 use super::ignored_members::Warning;
-use super::intake::Rejected;
+use super::rejected::Rejected;
 use crate::domain::tracker::TrackerConfig;
 
 /// The subprotocol.

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use waypost_actors::live::LiveError;
 use waypost_actors::ports::Counts;
 
-use super::intake::Rejected;
+use super::rejected::Rejected;
 
 /// A client that keeps sending behind a failed frame gets a new `retry` only after this: until then, its frames may
 /// have been on their way before it heard of the failure.

@@ -7,7 +7,7 @@ use postcard::{from_bytes, to_extend};
 use waypost_actors::model::Attributes;
 use zstd::bulk::{Compressor, Decompressor};
 
-use super::sql::{Result, SqlError};
+use super::sql::{Result, SqlError, damaged, of_newer_version};
 
 /// The first byte of bytes that are not compressed.
 const PLAIN: u8 = 0;
@@ -64,7 +64,7 @@ pub(super) fn pack_attributes<'a>(
 
 /// The attributes of a list of `count` fixes.
 pub(super) fn unpack_attributes(bytes: &[u8], count: usize) -> Result<Vec<Option<Attributes>>> {
-    let broken = |what: &str| SqlError::Decode(format!("attributes of fixes: {what}").into());
+    let broken = |what: &str| damaged(format!("attributes of fixes: {what}"));
     let decompressed;
     let plain = match bytes.split_first() {
         Some((&PLAIN, plain)) => plain,
@@ -72,7 +72,8 @@ pub(super) fn unpack_attributes(bytes: &[u8], count: usize) -> Result<Vec<Option
             decompressed = decompress(frame).map_err(|error| broken(&error.to_string()))?;
             &decompressed
         }
-        _ => return Err(broken("in no known form")),
+        Some((form, _)) => return Err(of_newer_version("attributes of fixes", *form)),
+        None => return Err(broken("there are none")),
     };
     let entries: Vec<Entry<'_>> = from_bytes(plain).map_err(|error| broken(&error.to_string()))?;
     let mut all: Vec<Option<Attributes>> = Vec::with_capacity(count);

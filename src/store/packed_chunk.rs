@@ -10,7 +10,7 @@ use waypost_actors::tracking::Quarantine;
 
 use super::packed_attributes::{pack_attributes, unpack_attributes};
 use super::packed_columns::{NumberColumn, TimeColumn};
-use super::sql::{Result, SqlError};
+use super::sql::{Result, SqlError, damaged, of_newer_version};
 
 /// A fix as it was first reported.
 pub(super) type ChunkFix = StoredFix;
@@ -26,6 +26,9 @@ enum Packed {
     /// And what they carry.
     Second(Box<Columns>, Vec<u8>),
 }
+
+/// How many forms there are.
+const FORMS: u8 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct Columns {
@@ -93,7 +96,10 @@ fn unit_and_value(reading: FuelReading) -> (f64, f64) {
 
 /// The fixes of a chunk, oldest first.
 pub(super) fn unpack_chunk(bytes: &[u8]) -> Result<Vec<ChunkFix>> {
-    let broken = |what: &str| SqlError::Decode(format!("a chunk of positions: {what}").into());
+    let broken = |what: &str| damaged(format!("a chunk of positions: {what}"));
+    if let Some(form) = bytes.first().copied().filter(|form| *form >= FORMS) {
+        return Err(of_newer_version("a chunk of positions", form));
+    }
     let (columns, attributes) = match from_bytes(bytes).map_err(|error| broken(&error.to_string()))? {
         Packed::First(columns) => (columns, None),
         Packed::Second(columns, attributes) => (columns, Some(attributes)),
@@ -148,6 +154,7 @@ pub(super) fn unpack_chunk(bytes: &[u8]) -> Result<Vec<ChunkFix>> {
 mod tests {
     use waypost_actors::model::NewAttributes;
 
+    use super::super::sql::is_never_taken;
     use super::*;
 
     fn fix(seconds: f64, latitude: f64) -> Fix {
@@ -256,10 +263,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_is_an_error() {
-        let bytes = pack_chunk(&[plain(fix(0.0, 1.0)), plain(fix(1.0, 2.0))]).expect("packed");
+    fn what_is_cut_is_never_read_and_a_newer_form_is_by_others() {
+        let mut bytes = pack_chunk(&[plain(fix(0.0, 1.0)), plain(fix(1.0, 2.0))]).expect("packed");
         for length in 0..bytes.len() {
-            unpack_chunk(&bytes[..length]).expect_err("cut");
+            assert!(is_never_taken(&unpack_chunk(&bytes[..length]).expect_err("cut")));
         }
+        bytes[0] = FORMS;
+        let newer = unpack_chunk(&bytes).expect_err("in a form that is not known");
+        assert!(!is_never_taken(&newer), "{newer}");
     }
 }

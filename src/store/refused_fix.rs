@@ -6,9 +6,16 @@ use waypost_actors::ports::{RefusedFix, StoreError};
 use super::sql::{Db, On, Result, SqlError, is_never_taken};
 use super::time::Time;
 
-/// Keeps a refused fix; one that is kept already is not changed.
+/// Refused fixes of a vehicle that are kept at most: what one of them tells, a thousand do.
+const MOST_KEPT: i64 = 1_000;
+
+/// Keeps a refused fix, unless there are many of its vehicle; one that is kept already is not changed.
 pub(super) async fn insert(db: &Db, refused: &RefusedFix) -> Result<()> {
     let fix = &refused.fix;
+    let count = db.read().sql("select count(*) from refused_fix where vehicle_id = $1");
+    if count.bind(refused.vehicle_id.0).scalar::<i64>().await? >= MOST_KEPT {
+        return Ok(());
+    }
     db.write()
         .sql(
             "insert into refused_fix (vehicle_id, recorded_at, latitude, longitude, received_at, reason, fix) \

@@ -8,11 +8,12 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, text};
 use prometheus_client::registry::Registry;
 use waypost_actors::live::{FixesInFlight, Live};
-use waypost_actors::meters::{Figures, Invariant};
+use waypost_actors::meters::{Figures, Invariant, NumberingStep};
 
 use super::page::{Format, Page};
 use super::panics;
 use crate::cluster::shards::Shards;
+use crate::ingest::mqtt;
 use crate::meters::Meters;
 use crate::readiness::Readiness;
 use crate::report_log::{Tallies, Tally};
@@ -177,6 +178,19 @@ fn deliveries(page: &mut Page<'_>, of: &webhooks::Meters) -> fmt::Result {
     page.gauge(name, help, of.lag().as_secs_f64())
 }
 
+/// What was read from brokers.
+fn read_from_brokers(page: &mut Page<'_>, of: &mqtt::Meters) -> fmt::Result {
+    let (brokers, connected) = (of.brokers.get() as f64, of.connected.get() as f64);
+    page.gauge("waypost_mqtt_input_brokers", "Brokers that devices publish to and that are read", brokers)?;
+    page.gauge("waypost_mqtt_input_brokers_connected", "Those of them that are connected", connected)?;
+    let (name, help) = ("waypost_mqtt_input_reconnects", "Connections to them that came after another one");
+    page.counter(name, help, of.reconnects.get())?;
+    let (name, help) = ("waypost_mqtt_input_messages", "Their messages that are stored or refused for good");
+    page.counter(name, help, of.messages.get())?;
+    let (name, help) = ("waypost_mqtt_input_refused", "Messages of which something was refused for good");
+    page.counter(name, help, of.refused.get())
+}
+
 /// What was published to brokers.
 fn published(page: &mut Page<'_>, of: &mqtt_out::Meters) -> fmt::Result {
     let (name, help) = ("waypost_mqtt_published", "Messages published to brokers; events once acknowledged");
@@ -219,6 +233,12 @@ fn commits(page: &mut Page<'_>, of: &Figures) -> fmt::Result {
     page.histogram("waypost_commit_seconds", "What commits take", &of.commit_seconds.read())?;
     page.histogram("waypost_commit_rows", "Rows and records of a commit", &of.commit_rows.read())?;
     page.counter("waypost_commits_failed", "Commits that failed, or may have", of.failed_commits.get())?;
+    page.counters(
+        "waypost_numbering_failures",
+        "Steps beside the commits that failed while the store answered all else",
+        "step",
+        NumberingStep::ALL.map(|step| (step.as_str(), of.numbering_failures(step))),
+    )?;
     let lag = of.lag_seconds.read();
     page.histogram(
         "waypost_lag_seconds",
@@ -280,9 +300,10 @@ impl Collector for Scrape {
         if let Serving::Shards(shards) = serving {
             cluster(&mut page, shards)?;
         }
-        let Meters { live, inputs: tallies, webhooks, mqtt_out } = &self.sources.meters;
+        let Meters { live, inputs: tallies, webhooks, mqtt_in, mqtt_out } = &self.sources.meters;
         sockets(&mut page, serving.sockets())?;
         inputs(&mut page, tallies)?;
+        read_from_brokers(&mut page, mqtt_in)?;
         deliveries(&mut page, webhooks)?;
         published(&mut page, mqtt_out)?;
         queues(&mut page, live, &serving.in_flight())?;

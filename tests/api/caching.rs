@@ -164,6 +164,15 @@ fn the_map_is_served_by_parts_of_its_file() {
             assert!(said.bytes == content.as_bytes()[from..=to], "{range}: {} bytes", said.bytes.len());
         }
         part("bytes=120000-").await.problem(400, "malformedRequest");
+        // How long the whole is, and that it is to be had in parts, without any of it.
+        let no_range: &[(&str, &str)] = &[];
+        for headers in [no_range, &[("range", "bytes=0-6")]] {
+            let head = app.send("HEAD", "/map.pmtiles", headers, "").await;
+            assert_eq!((head.status, head.bytes.len()), (200, 0));
+            assert_eq!(head.header("content-length"), Some("120000"));
+            assert_eq!(head.header("accept-ranges"), Some("bytes"));
+            assert_eq!(head.header("etag"), part("bytes=0-6").await.header("etag"));
+        }
         std::fs::remove_file(&path).unwrap();
         part("bytes=0-6").await.problem(500, "internal");
         app.stop().await;

@@ -133,6 +133,10 @@ async fn what_devices_publish_is_stored_over_restarts_of_either_side(store: Test
     mosquitto.restart();
     mosquitto.publish("owntracks/jane/phone", &[location(4)]);
     until_stored(&store, 7).await;
+    let meters = &server.context.meters.mqtt_in;
+    eventually(DEADLINE, || async { meters.connected.get() == 3 }).await;
+    assert!(meters.brokers.get() == 3 && meters.reconnects.get() > 0, "{meters:?}");
+    assert!(meters.messages.get() > 0 && meters.refused.get() == 0, "{meters:?}");
     // What is refused for good is acknowledged, and kept for people.
     let null_island = location(5).replace("48.1", "0").replace("11.5", "0");
     let bad = [null_island, "{".to_owned(), r#"{"_type":"encrypted","data":"x"}"#.to_owned()];
@@ -140,6 +144,8 @@ async fn what_devices_publish_is_stored_over_restarts_of_either_side(store: Test
     mosquitto.publish("owntracks/nobody/phone", &[location(6)]);
     mosquitto.publish("owntracks/jane/phone", &[location(7)]);
     until_stored(&store, 8).await;
+    // The three, and the one of a device that is not known.
+    eventually(DEADLINE, || async { server.context.meters.mqtt_in.refused.get() == 4 }).await;
     let refused = rejected(&server, &organization, &trackers[0]).await;
     let mut codes: Vec<_> = refused.iter().map(|one| text(&one["code"])).collect();
     codes.sort_unstable();

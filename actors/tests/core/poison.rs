@@ -2,13 +2,13 @@
 
 use futures_util::future::join_all;
 use waypost_actors::live::{Health, LiveConfig, LiveError};
-use waypost_actors::meters::Invariant;
+use waypost_actors::meters::{Invariant, NumberingStep};
 use waypost_actors::model::Fix;
 use waypost_actors::ports::Counts;
 use waypost_actors::report::ReportOutcome;
 
 use crate::client::deliver;
-use crate::store::Fault::{Miscount, Misnumber};
+use crate::store::Fault::{Doubt, Miscount, Misnumber, Refuse};
 use crate::world::{INSIDE, OUTSIDE, World, crossings, eventually, fix, quick, vehicle, within};
 
 const VEHICLES: u128 = 16;
@@ -118,6 +118,29 @@ async fn drivers_that_the_store_refuses_to_put_right_hold_up_nothing() {
     assert_eq!(world.live.meters().failed_commits.get(), 0);
     world.live.number_changes();
     eventually("it is tried again", || world.store.numberings() == 3).await;
+    assert_eq!(world.live.meters().numbering_failures(NumberingStep::Drivers), 1);
+    world.end().await;
+}
+
+/// Whether it numbered anything, without an answer, is read back before anything else gets a number.
+#[actix_rt::test]
+async fn a_numbering_that_fails_holds_up_nothing_and_is_tried_again() {
+    let world = World::with(1, quick()).await;
+    eventually("changes were looked for", || world.store.numberings() == 1).await;
+    let meters = world.live.meters();
+    let mut reporter = world.live.reporter();
+    for (fault, fix, failures) in [(Refuse, fix(0.0, INSIDE), 1), (Doubt, fix(1.0, OUTSIDE), 2)] {
+        world.store.plan_numberings(&[fault]);
+        world.store.change(3);
+        world.live.number_changes();
+        eventually("it fails", || meters.numbering_failures(NumberingStep::Changes) == failures).await;
+        let pending = within(reporter.report(vehicle(1), vec![fix])).await.unwrap();
+        assert_eq!(within(pending.outcome()).await.unwrap().counts, stored(1));
+        eventually("it is tried again", || world.store.books().waiting_changes == 0).await;
+    }
+    assert_eq!(meters.failed_commits.get(), 0);
+    assert!(world.live.is_available());
+    assert_eq!(meters.violations(Invariant::EventNumbers), 0);
     world.end().await;
 }
 

@@ -83,6 +83,7 @@ impl TrackStore for Store {
             let mut records: Vec<Record> = of_ledgers.chain(&books.connections).cloned().collect();
             records.retain(|record| record.sequence >= sequence);
             records.sort_by_key(|record| record.sequence);
+            let changes = books.changes.iter().copied().filter(|number| *number >= sequence);
             Ok(Reread {
                 states: vehicles
                     .iter()
@@ -90,7 +91,7 @@ impl TrackStore for Store {
                     .collect(),
                 dirty: vehicles.iter().filter_map(dirty).collect(),
                 records,
-                changes: Vec::new(),
+                changes: changes.map(change).collect(),
                 next_sequence: books.next_sequence(),
             })
         })
@@ -98,18 +99,18 @@ impl TrackStore for Store {
 
     fn number_changes(&self) -> BoxFuture<'_, Result<Vec<Change>, StoreError>> {
         let mut books = self.books();
+        let fault = books.numbering_faults.pop_front().unwrap_or(Fault::None);
+        if fault == Fault::Refuse {
+            return Box::pin(std::future::ready(Err(away("a row cannot be read"))));
+        }
         let first = books.next_sequence();
         let numbers = first..first + std::mem::take(&mut books.waiting_changes) as i64;
         books.changes.extend(numbers.clone());
-        let change = |sequence| Change {
-            sequence,
-            organization_id: None,
-            resource: ChangedResource::Vehicle,
-            resource_id: Uuid::nil(),
-            kind: ChangeKind::Updated,
-            changed_at: Timestamp::from_micros(0),
+        let answer = match fault {
+            Fault::Doubt => Err(away("stored, and the answer is lost")),
+            _ => Ok(numbers.map(change).collect()),
         };
-        Box::pin(std::future::ready(Ok(numbers.map(change).collect())))
+        Box::pin(std::future::ready(answer))
     }
 
     fn revise_drivers(&self) -> BoxFuture<'_, Result<(Vec<Record>, bool), StoreError>> {
@@ -191,5 +192,17 @@ impl TrackStore for Store {
 
     fn mark_calibrated(&self, _: VehicleId, _: i64) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(std::future::ready(self.books().answers()))
+    }
+}
+
+/// A change of master data by its number.
+fn change(sequence: i64) -> Change {
+    Change {
+        sequence,
+        organization_id: None,
+        resource: ChangedResource::Vehicle,
+        resource_id: Uuid::nil(),
+        kind: ChangeKind::Updated,
+        changed_at: Timestamp::from_micros(0),
     }
 }

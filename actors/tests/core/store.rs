@@ -34,6 +34,8 @@ pub(crate) struct Books {
     pub(crate) connections: Vec<Record>,
     /// What happens to the next records of connections.
     pub(crate) connection_faults: VecDeque<Fault>,
+    /// What happens when changes are numbered next.
+    pub(crate) numbering_faults: VecDeque<Fault>,
     /// How often changes were looked for.
     pub(crate) numberings: usize,
     /// Whether the next revision of drivers is refused for good.
@@ -131,6 +133,11 @@ impl Store {
     /// What happens to the next records of connections: they are stored, refused, or stored without an answer.
     pub(crate) fn plan_connections(&self, faults: &[Fault]) {
         self.books().connection_faults.extend(faults);
+    }
+
+    /// What happens to the next numberings of changes: they are done, fail, or are done without an answer.
+    pub(crate) fn plan_numberings(&self, faults: &[Fault]) {
+        self.books().numbering_faults.extend(faults);
     }
 
     /// How much silence counts in an organization.

@@ -1,6 +1,6 @@
 //! Who may report at a listener: the trackers of its organization, by the name that the device gives.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,10 +28,12 @@ const REFUSED_AFTER: Duration = Duration::from_secs(5);
 
 /// Devices of one network looked up by datagrams at once, so that names made up by a stranger take no other's turns.
 const LOOK_UPS_OF_A_NETWORK: usize = 8;
+/// Devices of neighbouring networks looked up by datagrams at once: senders' addresses can be made up as well.
+const LOOK_UPS_OF_A_SITE: usize = 32;
 /// Devices looked up by datagrams at once.
 const LOOK_UPS: usize = 256;
 
-/// Devices that are looked up by datagrams now: the network of each, `None` for those that come by another node.
+/// Devices that are looked up by datagrams now: the network of each, `None` for those that come by a node that does not say it.
 #[derive(Clone, Default)]
 pub struct LookUps(Arc<Mutex<Vec<Option<IpAddr>>>>);
 
@@ -47,11 +49,20 @@ impl LookUps {
         let network = sender.map(network);
         let mut networks = self.0.lock();
         let of_it = networks.iter().filter(|other| **other == network).count();
-        if of_it >= LOOK_UPS_OF_A_NETWORK || networks.len() >= LOOK_UPS {
+        let of_site = networks.iter().filter(|other| other.map(site) == network.map(site)).count();
+        if of_it >= LOOK_UPS_OF_A_NETWORK || of_site >= LOOK_UPS_OF_A_SITE || networks.len() >= LOOK_UPS {
             return None;
         }
         networks.push(network);
         Some(LookUp { all: self.clone(), network })
+    }
+}
+
+/// The neighbourhood of a network that one subscriber is likely to have: of IPv4 a /24, of IPv6 a /56.
+fn site(network: IpAddr) -> IpAddr {
+    match network {
+        IpAddr::V4(ip) => Ipv4Addr::from_bits(ip.to_bits() & (u32::MAX << 8)).into(),
+        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & (u128::MAX << 72)).into(),
     }
 }
 
@@ -181,15 +192,27 @@ mod tests {
         for other in ["2001:db8:0:1::1", "192.0.2.1"] {
             assert!(begun(&look_ups, other).is_some(), "{other}");
         }
-        assert!(look_ups.begin(None).is_some(), "by another node");
+        assert!(look_ups.begin(None).is_some(), "by a node that does not say where from");
         drop(held);
         assert!(begun(&look_ups, "2001:db8::2").is_some());
     }
 
     #[test]
+    fn addresses_made_up_in_one_site_take_no_turns_of_another() {
+        let v4: fn(u8) -> String = |number| format!("192.0.2.{number}");
+        let v6: fn(u8) -> String = |number| format!("2001:db8:0:12{number:02x}::1");
+        for (address, elsewhere) in [(v4, "192.0.3.1"), (v6, "2001:db8:0:1300::1")] {
+            let look_ups = LookUps::default();
+            let held: Vec<_> = (0..200).filter_map(|number| begun(&look_ups, &address(number))).collect();
+            assert_eq!(held.len(), LOOK_UPS_OF_A_SITE, "{elsewhere}");
+            assert!(begun(&look_ups, elsewhere).is_some(), "{elsewhere}");
+        }
+    }
+
+    #[test]
     fn all_networks_together_are_bounded() {
         let look_ups = LookUps::default();
-        let networks = (0..1_000_u32).map(|number| IpAddr::from(number.to_be_bytes()));
+        let networks = (0..1_000_u32).map(|number| IpAddr::from((number << 8).to_be_bytes()));
         let held: Vec<_> = networks.filter_map(|network| look_ups.begin(Some(network))).collect();
         assert_eq!(held.len(), LOOK_UPS);
         drop(held);

@@ -241,7 +241,7 @@ impl Session {
         }
         self.intake.note_each(tally, rejected, |index| {
             let message = raw.get(raw.partition_point(|(end, _)| *end <= index));
-            message.map_or(&[][..], |(_, bytes)| bytes)
+            message.map_or(&[][..], |(_, bytes)| bytes.as_slice())
         });
         if !answers.is_empty() {
             let written = timeout(WRITTEN_WITHIN, self.stream.write_all(&answers)).await;

@@ -7,9 +7,10 @@
 
 use std::net::IpAddr;
 
+use nom_teltonika::crc16;
 use nom_teltonika::decoder::{
-    DatagramError, DecodeDatagramError, DecodeFrameError, DecodeImeiError, FrameError, take_datagram,
-    take_frame, take_imei,
+    DatagramError, DecodeDatagramError, DecodeFrameError, DecodeImeiError, FrameError, HeaderError,
+    take_datagram, take_frame, take_imei,
 };
 use nom_teltonika::encoder::{encode_avl_ack, encode_avl_nack, encode_imei_approval, encode_udp_ack};
 use nom_teltonika::protocol::{DatagramIds, FrameView, IoValueView};
@@ -28,6 +29,10 @@ const KEEP_ALIVE: u8 = 0xff;
 const FRAME_HEAD: usize = 8;
 /// Bytes of a frame behind its records.
 const CHECK_SUM: usize = 4;
+/// Bytes of a frame around its records.
+const FRAME_OVERHEAD: u64 = (FRAME_HEAD + CHECK_SUM) as u64;
+/// Bytes of records that a frame of codec 8 or 8 Extended may have. The crate takes that for the length of the whole frame.
+const LONGEST_RECORDS: u64 = 1_280;
 /// Bytes of a datagram before its IMEI.
 const DATAGRAM_HEAD: usize = 6;
 /// Bytes of the length before the IMEI.
@@ -63,9 +68,7 @@ impl Dialect for Teltonika {
             // recorded since would wait behind it.
             Ok(FrameView::Avl(_))
             | Err(DecodeFrameError::InvalidFrame { reason: FrameError::Avl(_), .. }) => {
-                let (announced, items) = items(&bytes[FRAME_HEAD..length - CHECK_SUM]);
-                let answer = encode_avl_ack(u32::from(announced)).to_vec();
-                Step::Message(length, Message { items, answer, ..Message::default() })
+                sound(length, &bytes[FRAME_HEAD..length - CHECK_SUM])
             }
             Err(DecodeFrameError::Incomplete { .. }) => Step::More,
             Err(DecodeFrameError::InvalidFrame { reason: FrameError::UnsupportedCodec(codec), .. })
@@ -79,9 +82,11 @@ impl Dialect for Teltonika {
                 reason: FrameError::UnsupportedCodec(_) | FrameError::Gprs(_),
                 ..
             }) => Step::Skip(length),
-            Err(DecodeFrameError::InvalidFrame { .. }) => {
-                let answer = encode_avl_nack().to_vec();
-                Step::Message(length, Message { answer, is_damaged: true, ..Message::default() })
+            Err(DecodeFrameError::InvalidFrame { .. }) => damaged(length),
+            Err(DecodeFrameError::InvalidHeader(HeaderError::TooLong { declared, .. }))
+                if declared <= LONGEST_RECORDS + FRAME_OVERHEAD =>
+            {
+                long_frame(bytes, declared as usize)
             }
             Err(DecodeFrameError::InvalidHeader(_)) => Step::Broken,
         }
@@ -122,6 +127,26 @@ impl Teltonika {
         };
         Message { items: (!is_told).then(told).into_iter().collect(), ..Message::default() }
     }
+}
+
+/// A frame that arrived as it was sent. `data`: its records.
+fn sound(length: usize, data: &[u8]) -> Step {
+    let (announced, items) = items(data);
+    let answer = encode_avl_ack(u32::from(announced)).to_vec();
+    Step::Message(length, Message { items, answer, ..Message::default() })
+}
+
+/// A frame that did not.
+fn damaged(length: usize) -> Step {
+    let answer = encode_avl_nack().to_vec();
+    Step::Message(length, Message { answer, is_damaged: true, ..Message::default() })
+}
+
+/// A frame of records that is longer than the crate takes one.
+fn long_frame(bytes: &[u8], length: usize) -> Step {
+    let Some(frame) = bytes.get(..length) else { return Step::More };
+    let (data, sum) = frame[FRAME_HEAD..].split_at(length - FRAME_HEAD - CHECK_SUM);
+    if sum == u32::from(crc16(data)).to_be_bytes() { sound(length, data) } else { damaged(length) }
 }
 
 /// How many records a message says it has, and its positions. `data`: from the codec to the number of records at the end.
@@ -237,8 +262,8 @@ pub struct Datagram {
     pub(super) items: Vec<Result<Item<'static>, BadItem>>,
     /// Its bytes.
     pub raw: Vec<u8>,
-    /// The address it came from; `None` if another node of a cluster passed it on.
-    pub(super) sender: Option<IpAddr>,
+    /// The address it came from; `None` if a node of a cluster passed it on that does not say it.
+    pub sender: Option<IpAddr>,
     ids: DatagramIds,
     records: u8,
 }
@@ -314,6 +339,35 @@ mod tests {
             r#"{"inputs2":true,"inputs3":false,"satellites":7,"temperatureCelsius":[4],"temperatureCelsius3":3,"temperatureCelsius4":-0.5}"#
         );
         assert_eq!(attributes(&[], &[(73, 215)]), r#"{"satellites":7,"temperatureCelsius2":21.5}"#);
+    }
+
+    /// A frame of one record of codec 8 Extended, with an element that makes its records `length` bytes long.
+    fn frame_of(length: usize) -> Vec<u8> {
+        let mut data = vec![0x8e, 1, 0, 0, 1, 0x8f, 0xdc, 0x4b, 0x27, 1, 0];
+        data.extend([0, 0, 0, 1, 0, 0, 0, 2, 0, 3, 0, 4, 7, 0, 50]);
+        data.extend([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1]);
+        data.extend(((length - data.len() - 3) as u16).to_be_bytes());
+        data.resize(length - 1, 0);
+        data.push(1);
+        let sum = u32::from(crc16(&data)).to_be_bytes();
+        [&[0; 4][..], &(length as u32).to_be_bytes(), &data, &sum].concat()
+    }
+
+    #[test]
+    fn a_frame_may_have_1280_bytes_of_records() {
+        let now = Timestamp::from_micros(0);
+        let mut connection = Teltonika { is_greeted: true, ..Teltonika::default() };
+        for length in [1_268, 1_269, 1_280] {
+            let mut frame = frame_of(length);
+            assert_eq!(connection.step(&frame[..1_000], now), Step::More, "{length}");
+            let Step::Message(_, read) = connection.step(&frame, now) else { panic!("{length}: no message") };
+            assert_eq!((read.items.len(), &read.answer[..]), (1, &[0, 0, 0, 1][..]), "{length}");
+            assert!(read.items[0].is_ok(), "{length}");
+            frame[500] ^= 1;
+            let Step::Message(_, read) = connection.step(&frame, now) else { panic!("{length}: no message") };
+            assert!(read.is_damaged, "{length}");
+        }
+        assert_eq!(connection.step(&frame_of(1_281), now), Step::Broken);
     }
 
     #[test]

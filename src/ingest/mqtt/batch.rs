@@ -1,6 +1,7 @@
 //! Messages that are stored together, so that many devices share a commit.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use waypost_actors::live::LiveError;
 use waypost_actors::model::Timestamp;
@@ -50,8 +51,9 @@ impl Batch {
         batch
     }
 
-    /// Stores everything, however long the store is away, and keeps what is refused for good.
-    pub(super) async fn store(self, intake: &mut Intake) -> Result<(), LiveError> {
+    /// Stores everything, however long the store is away, and keeps what is refused for good; returns of how many messages it
+    /// refused anything.
+    pub(super) async fn store(self, intake: &mut Intake) -> Result<usize, LiveError> {
         let Self { requests, items, from, contacts, unreadable } = self;
         intake.store(&contacts, Vec::new()).await?;
         let mut tally = Tally { contacts: contacts.len() as u64, ..Tally::default() };
@@ -67,13 +69,14 @@ impl Batch {
             rejected
                 .extend(refused.into_iter().filter_map(|refused| Some((*from.get(refused.index)?, refused))));
         }
-        intake.note(tally, Vec::new(), &[]);
-        for (at, mut refused) in rejected {
+        let of_message = |(at, refused): (usize, Rejected)| {
             let whose = || intake.whose(&name(&requests[at])?);
-            refused.tracker = refused.tracker.or_else(whose);
-            intake.note(Tally::default(), vec![refused], &requests[at].raw());
-        }
-        Ok(())
+            Rejected { index: at, tracker: refused.tracker.or_else(whose), ..refused }
+        };
+        let rejected: Vec<Rejected> = rejected.into_iter().map(of_message).collect();
+        let messages: HashSet<usize> = rejected.iter().map(|refused| refused.index).collect();
+        intake.note_each(tally, rejected, |at| requests[at].raw());
+        Ok(messages.len())
     }
 }
 

@@ -7,9 +7,11 @@
 mod batch;
 mod client;
 mod message;
+mod meters;
 mod pauses;
 mod session;
 
 pub use client::{MqttError, check, publisher};
+pub use meters::Meters;
 pub use pauses::Pauses;
 pub use session::Subscriber;

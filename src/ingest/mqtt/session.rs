@@ -11,10 +11,12 @@ use rumqttc::{
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::sleep;
 use waypost_actors::live::Live;
+use waypost_actors::meters::Share;
 
 use super::batch::Batch;
 use super::client::{self, MqttError};
 use super::message::Message;
+use super::meters::Meters;
 use super::pauses::Pauses;
 use crate::auth::{Auth, Reports};
 use crate::config::{MqttBroker, MqttInput, MqttPayload};
@@ -40,6 +42,7 @@ pub struct Subscriber {
     live: Live,
     sessions: Sessions,
     report_log: ReportLog,
+    meters: Arc<Meters>,
     broker: MqttBroker,
     input: MqttInput,
     client: AsyncClient,
@@ -51,6 +54,7 @@ struct Shared<'a> {
     broker: &'a MqttBroker,
     input: &'a MqttInput,
     client: &'a AsyncClient,
+    meters: &'a Arc<Meters>,
     /// Counts connections that ended: an acknowledgement is for the connection that brought its message.
     ended: Cell<u64>,
 }
@@ -63,9 +67,10 @@ impl Subscriber {
         live: Live,
         sessions: Sessions,
         report_log: ReportLog,
+        meters: Arc<Meters>,
     ) -> Result<Self, MqttError> {
         let (client, events) = client::reader(&broker)?;
-        Ok(Self { auth, live, sessions, report_log, broker, input, client, events })
+        Ok(Self { auth, live, sessions, report_log, meters, broker, input, client, events })
     }
 
     /// Subscribes and stores until the server stops. What is not acknowledged by then comes again after the next start.
@@ -77,8 +82,9 @@ impl Subscriber {
             .by(INPUT)
             .assuming(assumed_speed(&self.input));
         let (sender, held) = mpsc::channel(MOST_HELD);
-        let (broker, input, client) = (&self.broker, &self.input, &self.client);
-        let shared = Shared { broker, input, client, ended: Cell::new(0) };
+        let (broker, input, client, meters) = (&self.broker, &self.input, &self.client, &self.meters);
+        let _read = Share::new(Arc::clone(meters), |of| &of.brokers).of(1);
+        let shared = Shared { broker, input, client, meters, ended: Cell::new(0) };
         let allowed = Allowed::new(&self.auth, &self.sessions, &self.broker);
         tokio::select! {
             () = shared.listen(&mut self.events, sender) => {}
@@ -93,10 +99,14 @@ impl Shared<'_> {
     async fn listen(&self, events: &mut EventLoop, held: mpsc::Sender<Message>) {
         let room = Arc::new(Semaphore::new(MOST_HELD_BYTES));
         let mut pauses = Pauses::default();
+        let mut connections = Share::new(Arc::clone(self.meters), |of| &of.connected);
+        let mut is_first = true;
         loop {
             match events.poll().await {
                 Ok(Event::Incoming(Packet::ConnAck(connected))) => {
                     pauses.connected();
+                    connections.set(1);
+                    self.meters.reconnects.add(u64::from(!std::mem::replace(&mut is_first, false)));
                     self.subscribe(connected);
                 }
                 Ok(Event::Incoming(Packet::SubAck(answer))) => self.check_subscribed(&answer),
@@ -112,6 +122,7 @@ impl Shared<'_> {
                 Ok(_) => {}
                 Err(error) => {
                     self.ended.set(self.ended.get() + 1);
+                    connections.set(0);
                     tracing::warn!(broker = %self.broker, %error, "no connection to the broker; it is tried again");
                     pauses.wait().await;
                 }
@@ -150,9 +161,9 @@ impl Shared<'_> {
             messages.retain(|message| self.is_current(message) || message.publish.qos == QoS::AtMostOnce);
             allowed.wait().await;
             let batch = Batch::read(self.input, &messages, live.now());
-            if batch.store(&mut intake).await.is_err() {
-                return;
-            }
+            let Ok(refused) = batch.store(&mut intake).await else { return };
+            self.meters.messages.add(messages.len() as u64);
+            self.meters.refused.add(refused as u64);
             for message in messages.drain(..).filter(|message| self.is_current(message)) {
                 if self.client.try_ack(&message.publish).is_err() {
                     return;

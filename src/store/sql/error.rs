@@ -11,6 +11,21 @@ pub type Result<T> = std::result::Result<T, SqlError>;
 #[error("another server has taken over the store")]
 pub(super) struct TakenOver;
 
+/// Bytes of a vehicle that make no sense in the form that they say they have. No other version reads them, and no other try.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Damaged(String);
+
+/// The error of such bytes.
+pub(in crate::store) fn damaged(what: String) -> SqlError {
+    SqlError::Decode(Box::new(Damaged(what)))
+}
+
+/// The error of bytes in a form that is not known here: a newer version reads them, which another server may have already.
+pub(in crate::store) fn of_newer_version(what: &str, form: u8) -> SqlError {
+    SqlError::Decode(format!("{what}: form {form} is of a newer version").into())
+}
+
 /// Whether a transaction was refused because another server has taken over. Nothing of it is stored.
 #[must_use]
 pub fn is_taken_over(error: &SqlError) -> bool {
@@ -51,12 +66,13 @@ pub fn is_unavailable(error: &SqlError) -> bool {
     }
 }
 
-/// Whether an error means that a value can never be stored, however often it is tried. Nothing of its transaction is
-/// stored.
+/// Whether an error means that a value can never be stored, however often it is tried: neither itself nor beside what is stored
+/// damaged. Nothing of its transaction is stored.
 #[must_use]
 pub fn is_never_taken(error: &SqlError) -> bool {
     match error {
         SqlError::Encode(_) => true,
+        SqlError::Decode(why) => why.is::<Damaged>(),
         // 22xxx: data; 23xxx: constraints; 54xxx: limits. SQLite: too big, constraint, mismatch, range.
         SqlError::Database(error) => error.code().is_some_and(|code| {
             if code.len() == 5 {

@@ -62,6 +62,7 @@ fn devices_report_at_any_node_and_lose_nothing_when_one_is_killed() {
             node.program.ready().await;
         }
         strangers_are_told_the_same_at_each(&nodes).await;
+        strangers_of_many_addresses_are_looked_up_at_once(&nodes, &organization).await;
 
         let start = (waypost::clock::Clock::system().now().as_millis() / 1_000 - 7_200) * 1_000;
         let (mut forgotten, mut reporting) = (Vec::new(), Vec::new());
@@ -148,4 +149,24 @@ async fn strangers_are_told_the_same_at_each(nodes: &[Node; 2]) {
         let answer = timeout(Duration::from_millis(300), socket.recv_from(&mut [0; 16])).await;
         assert!(answer.is_err(), "nobody who may not report is answered");
     }
+}
+
+/// The owner is told where a datagram came from that another node hands on, so that those have more than one sender's turns.
+async fn strangers_of_many_addresses_are_looked_up_at_once(nodes: &[Node; 2], organization: &str) {
+    let names: Vec<String> = (0..24).map(|number| format!("7777777777777{number:02}")).collect();
+    for (number, name) in names.iter().enumerate() {
+        let socket = UdpSocket::bind(format!("127.0.1.{}:0", number + 1)).await.unwrap();
+        socket.send_to(&datagram(name, &[1_700_000_000_000]), nodes[number % 2].at(0)).await.unwrap();
+    }
+    let api = nodes[0].program.operator().await;
+    let path = format!("/v1/pending-trackers?organizationId={organization}");
+    let all_pending = async || {
+        let listed: Value = serde_json::from_slice(&api.get(&path).await.unwrap()).unwrap();
+        let is_listed = |name: &&String| {
+            listed["data"].as_array().unwrap().iter().any(|one| one["uniqueId"] == name.as_str())
+        };
+        let missing: Vec<String> = names.iter().filter(|name| !is_listed(name)).cloned().collect();
+        if missing.is_empty() { Ok(()) } else { Err(missing) }
+    };
+    eventually(DEADLINE, all_pending).await;
 }

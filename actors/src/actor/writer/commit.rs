@@ -9,18 +9,19 @@ use actix::prelude::*;
 use super::batches::{PendingReply, Transaction, broken_invariant, dirty_vehicles, misnumbered};
 use super::corrections::Dirty;
 use super::inbox::{ConnectionRecords, NotLogged};
+use super::numbering::StepEnd;
 use super::parts::PersistenceParts;
 use super::retry::in_time;
 use crate::actor::watch::occupancy::{self, CommittedVehicle, Logged, Occupancy};
-use crate::meters::Invariant;
-use crate::ports::{Batch, Cause, Committed, MAX_NUMBERED, Newest, StoreError, TrackStore, VehicleWrite};
+use crate::meters::{Invariant, Meters, NumberingStep};
+use crate::ports::{
+    Batch, Cause, Committed, MAX_NUMBERED, Newest, Reread, StoreError, TrackStore, VehicleWrite,
+};
 
 /// How a commit ended.
 pub(super) enum Ended {
     Committed {
-        /// More changes of master data wait for their numbers.
-        more_changes: bool,
-        next_sequence: i64,
+        numbered: Numbered,
         newest: Vec<Newest>,
         committed: Vec<Committed>,
         owed: Vec<PendingReply>,
@@ -29,8 +30,7 @@ pub(super) enum Ended {
     /// The store never takes it. What was numbered before it has its numbers.
     Refused {
         why: Cause,
-        more_changes: bool,
-        next_sequence: i64,
+        numbered: Numbered,
         transaction: Transaction,
     },
     Failed(StoreError, Transaction),
@@ -39,18 +39,24 @@ pub(super) enum Ended {
 }
 
 /// What else waits for its numbers.
-#[derive(Default)]
 pub(super) struct PendingLogEntries {
-    /// Changes of master data.
-    pub(super) changes_wait: bool,
+    /// What is to be looked for in the store.
+    pub(super) steps: Vec<NumberingStep>,
     /// Records of connections.
     pub(super) connection_records: Option<ConnectionRecords>,
 }
 
 impl PendingLogEntries {
     pub(super) const fn is_empty(&self) -> bool {
-        !self.changes_wait && self.connection_records.is_none()
+        self.steps.is_empty() && self.connection_records.is_none()
     }
+}
+
+/// What came of it.
+pub(super) struct Numbered {
+    /// Of the next record.
+    pub(super) next_sequence: i64,
+    pub(super) steps: Vec<(NumberingStep, StepEnd)>,
 }
 
 /// Why something of the log is not numbered.
@@ -63,37 +69,28 @@ enum Unnumbered {
 struct Log {
     store: Arc<dyn TrackStore>,
     occupancy: Addr<Occupancy>,
+    meters: Meters,
     limit: Duration,
-    next_sequence: i64,
-    /// More changes of master data wait for their numbers.
-    more_changes: bool,
+    numbered: Numbered,
 }
 
 impl Log {
     /// Numbers changes of master data, and tells them; returns whether there are more.
     async fn number_changes(&mut self) -> Result<bool, Unnumbered> {
         let changes = in_time(self.limit, self.store.number_changes()).await.map_err(Unnumbered::Failed)?;
-        let many = changes.len();
-        self.counts(changes.iter().map(|change| change.sequence))?;
-        self.tell(Logged { changes, ..Logged::default() }, many).await;
-        Ok(many >= MAX_NUMBERED)
+        let next = self.behind(changes.iter().map(|change| change.sequence))?;
+        let is_more = changes.len() >= MAX_NUMBERED;
+        self.tell(Logged { changes, ..Logged::default() }, next).await;
+        Ok(is_more)
     }
 
     /// Revises recorded drivers and announces the revisions; returns whether more are queued.
     async fn revise_drivers(&mut self) -> Result<bool, Unnumbered> {
-        let (records, more) = match in_time(self.limit, self.store.revise_drivers()).await {
-            Ok(revised) => revised,
-            // What vehicles report does not wait for that.
-            Err(StoreError::Refused(why)) => {
-                tracing::error!(%why, "the store refuses to put right who drove; it is tried again with the next change");
-                return Ok(false);
-            }
-            Err(error) => return Err(Unnumbered::Failed(error)),
-        };
-        let many = records.len();
-        self.counts(records.iter().map(|record| record.sequence))?;
-        self.tell(Logged { records, ..Logged::default() }, many).await;
-        Ok(more)
+        let revised = in_time(self.limit, self.store.revise_drivers()).await;
+        let (records, is_more) = revised.map_err(Unnumbered::Failed)?;
+        let next = self.behind(records.iter().map(|record| record.sequence))?;
+        self.tell(Logged { records, ..Logged::default() }, next).await;
+        Ok(is_more)
     }
 
     /// Stores records of connections, and tells them.
@@ -110,29 +107,40 @@ impl Log {
             }
             Err(error) => return Err(Unnumbered::Failed(error)),
         };
-        let many = records.len();
-        self.counts(records.iter().map(|record| record.sequence))?;
-        self.tell(Logged { records, ..Logged::default() }, many).await;
+        let next = self.behind(records.iter().map(|record| record.sequence))?;
+        self.tell(Logged { records, ..Logged::default() }, next).await;
         done.send(Ok(())).ok();
         Ok(())
     }
 
-    fn counts(&self, numbers: impl Iterator<Item = i64>) -> Result<(), Unnumbered> {
-        misnumbered(numbers, self.next_sequence).map_or(Ok(()), |what| Err(Unnumbered::Broken(what)))
+    /// The number behind some that must follow those so far.
+    fn behind(&self, numbers: impl ExactSizeIterator<Item = i64>) -> Result<i64, Unnumbered> {
+        let next = self.numbered.next_sequence;
+        let behind = next + numbers.len() as i64;
+        misnumbered(numbers, next).map_or(Ok(behind), |what| Err(Unnumbered::Broken(what)))
     }
 
-    async fn tell(&mut self, log: Logged, many: usize) {
-        self.next_sequence += many as i64;
-        if many > 0 {
-            let log = Logged { next_sequence: self.next_sequence, ..log };
+    /// Announces what was numbered. `next_sequence`: the number behind it.
+    async fn tell(&mut self, log: Logged, next_sequence: i64) {
+        let before = std::mem::replace(&mut self.numbered.next_sequence, next_sequence);
+        if next_sequence > before {
+            let log = Logged { next_sequence, ..log };
             self.occupancy.send(occupancy::Committed { vehicles: Vec::new(), log }).await.ok();
         }
     }
 
     async fn number(&mut self, pending_log_entries: PendingLogEntries) -> Result<(), Unnumbered> {
-        if pending_log_entries.changes_wait {
-            self.more_changes |= self.number_changes().await?;
-            self.more_changes |= self.revise_drivers().await?;
+        for step in pending_log_entries.steps {
+            let end = match self.take(step).await {
+                Ok(true) => StepEnd::More,
+                Ok(false) => StepEnd::Done,
+                Err(Unnumbered::Failed(error)) => {
+                    self.leave_out(step, error).await?;
+                    StepEnd::Failed
+                }
+                Err(broken) => return Err(broken),
+            };
+            self.numbered.steps.push((step, end));
         }
         if let Some(connection_records) = pending_log_entries.connection_records {
             self.log_connections(connection_records).await?;
@@ -140,10 +148,32 @@ impl Log {
         Ok(())
     }
 
+    /// Takes a step; returns whether there is more of it.
+    async fn take(&mut self, step: NumberingStep) -> Result<bool, Unnumbered> {
+        match step {
+            NumberingStep::Changes => self.number_changes().await,
+            NumberingStep::Drivers => self.revise_drivers().await,
+        }
+    }
+
+    /// Goes on without a step that failed, if the store answers what it may have stored all the same.
+    async fn leave_out(&mut self, step: NumberingStep, error: StoreError) -> Result<(), Unnumbered> {
+        if !matches!(error, StoreError::Refused(_)) {
+            let reread = self.store.reread(&[], self.numbered.next_sequence);
+            let Ok(reread) = in_time(self.limit, reread).await else {
+                return Err(Unnumbered::Failed(error));
+            };
+            let Reread { records, changes, next_sequence, .. } = reread;
+            self.tell(Logged { records, changes, next_sequence }, next_sequence).await;
+        }
+        self.meters.numbering_failed(step);
+        tracing::error!(step = step.as_str(), %error, "a step beside the commits failed; it is tried again after a pause");
+        Ok(())
+    }
+
     fn failed(self, error: StoreError, transaction: Transaction) -> Ended {
-        let Self { next_sequence, more_changes, .. } = self;
         match error {
-            StoreError::Refused(why) => Ended::Refused { why, more_changes, next_sequence, transaction },
+            StoreError::Refused(why) => Ended::Refused { why, numbered: self.numbered, transaction },
             error => Ended::Failed(error, transaction),
         }
     }
@@ -161,9 +191,13 @@ pub(super) fn commit(
     let (limit, meters) = (parts.config.commit_timeout, parts.meters.clone());
     let is_cached = parts.cache.is_some();
     async move {
-        let (log_store, log_occupancy) = (Arc::clone(&store), occupancy.clone());
-        let mut log =
-            Log { store: log_store, occupancy: log_occupancy, limit, next_sequence, more_changes: false };
+        let mut log = Log {
+            store: Arc::clone(&store),
+            occupancy: occupancy.clone(),
+            meters: meters.clone(),
+            limit,
+            numbered: Numbered { next_sequence, steps: Vec::new() },
+        };
         match log.number(pending_log_entries).await {
             Ok(()) => {}
             Err(Unnumbered::Failed(error)) => return log.failed(error, transaction),
@@ -171,16 +205,16 @@ pub(super) fn commit(
                 return Ended::Broken(Invariant::EventNumbers, what, transaction);
             }
         }
-        let (next_sequence, mut more_changes) = (log.next_sequence, log.more_changes);
         if transaction.owed.is_empty() {
             let (newest, committed, owed) = (Vec::new(), Vec::new(), Vec::new());
-            return Ended::Committed { more_changes, next_sequence, newest, committed, owed, weight: 0 };
+            return Ended::Committed { numbered: log.numbered, newest, committed, owed, weight: 0 };
         }
         let mut committed = match in_time(limit, store.commit(&transaction.batch)).await {
             Ok(committed) => committed,
             Err(error) => return log.failed(error, transaction),
         };
-        if let Some((which, what)) = broken_invariant(&transaction.owed, &committed, next_sequence) {
+        let mut numbered = log.numbered;
+        if let Some((which, what)) = broken_invariant(&transaction.owed, &committed, numbered.next_sequence) {
             return Ended::Broken(which, what, transaction);
         }
         if let Some(newest) = transaction.newest_arrival() {
@@ -189,12 +223,13 @@ pub(super) fn commit(
         let weight = transaction.weight();
         let Transaction { batch, owed } = transaction;
         let dirty = dirty_vehicles(&batch, &committed);
-        more_changes |= committed.iter().any(|committed| committed.leaves_changes);
-        let (next_sequence, newest) = tell(&occupancy, batch, &mut committed, next_sequence, is_cached).await;
+        let newest;
+        (numbered.next_sequence, newest) =
+            tell(&occupancy, batch, &mut committed, numbered.next_sequence, is_cached).await;
         if !dirty.is_empty() {
             corrections.send(Dirty(dirty)).await.ok();
         }
-        Ended::Committed { more_changes, next_sequence, newest, committed, owed, weight }
+        Ended::Committed { numbered, newest, committed, owed, weight }
     }
 }
 

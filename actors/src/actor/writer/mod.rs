@@ -5,6 +5,7 @@ pub(crate) mod cache;
 pub(crate) mod commit;
 pub(crate) mod corrections;
 pub(crate) mod inbox;
+pub(crate) mod numbering;
 pub(crate) mod parts;
 pub(crate) mod persistence;
 pub(crate) mod retry;

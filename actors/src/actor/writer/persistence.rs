@@ -15,9 +15,10 @@ use tokio::time::Instant;
 
 use super::batches::{PendingReply, Transaction, Waiting, refuse};
 use super::cache::CacheNewest;
-use super::commit::{Ended, PendingLogEntries, commit};
+use super::commit::{Ended, Numbered, PendingLogEntries, commit};
 use super::corrections::Dirty;
 use super::inbox::{Barrier, ConnectionRecords, Inbox, Wake, WakeAt, Writer};
+use super::numbering::Numbering;
 use super::parts::PersistenceParts;
 use super::retry::reread;
 use crate::actor::runtime::threads::CoreThreads;
@@ -42,8 +43,7 @@ pub(crate) struct Persistence {
     next_sequence: i64,
     inbox: Inbox,
     waiting: Waiting,
-    /// Changes of master data wait for their numbers.
-    changes_wait: bool,
+    numbering: Numbering,
     /// Records of connections wait for theirs.
     connection_records: Option<ConnectionRecords>,
     refused_in_a_row: u32,
@@ -85,7 +85,7 @@ impl Persistence {
             inbox,
             waiting: Waiting::default(),
             // The server may have stopped before it numbered them.
-            changes_wait: true,
+            numbering: Numbering::wanted(),
             connection_records: None,
             refused_in_a_row: 0,
             doing: Doing::Gathering,
@@ -114,7 +114,9 @@ impl Persistence {
     }
 
     fn take_in(&mut self) {
-        self.changes_wait |= self.inbox.take_changes();
+        if self.inbox.take_changes() {
+            self.numbering.want();
+        }
         self.connection_records = self.inbox.take_connection_records().or(self.connection_records.take());
         let meters = &self.parts.meters;
         let writes = self.inbox.take();
@@ -139,8 +141,8 @@ impl Persistence {
     /// Starts a commit if one is due: there are enough rows, a barrier or a refused half waits, or the window is
     /// over.
     fn flush_if_due(&mut self, window_over: bool, ctx: &mut Context<Self>) {
-        let is_idle = self.waiting.is_empty() && !self.changes_wait && self.connection_records.is_none();
-        if self.doing != Doing::Gathering || is_idle {
+        let is_numbered = self.connection_records.is_none() && !self.numbering.is_due(Instant::now());
+        if self.doing != Doing::Gathering || is_numbered && self.waiting.is_empty() {
             return;
         }
         if window_over || self.waiting.is_due(self.parts.config.max_batch_rows) {
@@ -176,7 +178,7 @@ impl Persistence {
             transaction = self.waiting.next(max_rows);
         }
         let log = PendingLogEntries {
-            changes_wait: std::mem::take(&mut self.changes_wait),
+            steps: self.numbering.take_due(Instant::now()),
             connection_records: self.connection_records.take(),
         };
         if transaction.owed.is_empty() && log.is_empty() {
@@ -187,12 +189,11 @@ impl Persistence {
         let commit = commit(&self.parts, transaction, self.next_sequence, log);
         ctx.spawn(commit.into_actor(self).map(move |ended, actor, ctx| {
             match ended {
-                Ended::Committed { more_changes, next_sequence, newest, committed, owed, weight } => {
-                    if !owed.is_empty() || next_sequence != actor.next_sequence {
+                Ended::Committed { numbered, newest, committed, owed, weight } => {
+                    if !owed.is_empty() || numbered.next_sequence != actor.next_sequence {
                         actor.committed_at = Some(Instant::now());
                     }
-                    actor.changes_wait |= more_changes;
-                    actor.next_sequence = next_sequence;
+                    actor.numbered(numbered, ctx);
                     if owed.is_empty() {
                         actor.doing = Doing::Gathering;
                         actor.waiting.release_barriers();
@@ -209,9 +210,8 @@ impl Persistence {
                     }
                     actor.committed(&committed, owed);
                 }
-                Ended::Refused { why, more_changes, next_sequence, transaction } => {
-                    actor.changes_wait |= more_changes;
-                    actor.next_sequence = next_sequence;
+                Ended::Refused { why, numbered, transaction } => {
+                    actor.numbered(numbered, ctx);
                     actor.commit_refused(why, transaction, ctx);
                 }
                 Ended::Failed(error, transaction) => actor.commit_failed(&error, transaction, ctx),
@@ -223,8 +223,21 @@ impl Persistence {
         }));
     }
 
+    /// Notes what was numbered; what was not is tried again after a pause.
+    fn numbered(&mut self, Numbered { next_sequence, steps }: Numbered, ctx: &mut Context<Self>) {
+        self.next_sequence = next_sequence;
+        for (step, end) in steps {
+            if let Some(pause) = self.numbering.note(step, end, Instant::now()) {
+                ctx.run_later(pause, |actor, ctx| actor.look(false, ctx));
+            }
+        }
+    }
+
     fn committed(&mut self, committed: &[Committed], owed: Vec<PendingReply>) {
         self.doing = Doing::Gathering;
+        if committed.iter().any(|committed| committed.leaves_changes) {
+            self.numbering.want();
+        }
         self.refused_in_a_row = 0;
         self.waiting.finished(owed.len());
         let meters = &self.parts.meters;
@@ -339,7 +352,7 @@ impl Persistence {
             // Nothing waits: no permit of the new generation is given out before `restore` below.
             actor.doing = Doing::Gathering;
             actor.parts.permits.restore();
-            actor.changes_wait = true;
+            actor.numbering.want();
             actor.look(false, ctx);
         }));
     }
