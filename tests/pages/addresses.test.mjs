@@ -127,3 +127,69 @@ test("the place of the fences' map is in the link, and counts before the fence t
   });
   assert.deepEqual(other.faults, []);
 });
+
+test("who signs in after somebody else in the same tab does not find what they searched for", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const bus = await fleet.vehicle("Bus 7");
+  await bus.at(CENTER.latitude, CENTER.longitude, { speedKmh: 0 });
+  await fleet.admin.post("/v1/drivers", { firstName: "Astrid", lastName: "Lind" });
+  const colleague = await fleet.person("viewer");
+  const page = await stage.page();
+  await signIn(page, fleet);
+  const search = page.getByLabel("Search vehicles");
+  await search.fill("secret");
+  await eventually(() => assert.match(hash(page), /q=secret/));
+  await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("E-mail").waitFor();
+  assert.equal(hash(page), "#/");
+  const enter = async ({ email, password }) => {
+    await page.getByLabel("E-mail").fill(email);
+    await page.getByLabel("Password", { exact: true }).fill(password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await isLive(page);
+  };
+  await enter(colleague);
+  assert.equal(await search.inputValue(), "");
+  assert.doesNotMatch(hash(page), /q=/);
+
+  await search.fill("tram");
+  await eventually(() => assert.match(hash(page), /q=tram/));
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog").getByRole("combobox").fill("sign out");
+  await page.keyboard.press("Enter");
+  await page.getByLabel("E-mail").waitFor();
+  assert.equal(hash(page), "#/", "nor by the way of a command");
+  await enter(colleague);
+
+  // the session ends by itself: its owner goes on where they were, anybody else begins anew
+  const expire = async () => {
+    await page.evaluate(() => {
+      const session = JSON.parse(localStorage.getItem("waypost.session"));
+      localStorage.setItem("waypost.session", JSON.stringify({ ...session, accessToken: "spent", refreshToken: "gone" }));
+      dispatchEvent(new StorageEvent("storage", { key: "waypost.session" }));
+    });
+    await page.evaluate(() => { location.hash = "#/drivers?q=lind"; });
+    await page.getByText("The session has ended.").waitFor();
+  };
+  await expire();
+  await enter(colleague);
+  await page.getByRole("heading", { name: "Drivers" }).waitFor();
+  assert.match(hash(page), /q=lind/);
+  await page.evaluate(() => { location.hash = "#/live"; });
+  await search.waitFor();
+  await expire();
+  await enter(fleet);
+  await search.waitFor();
+  assert.doesNotMatch(hash(page), /q=/);
+  assert.deepEqual(page.faults, []);
+});
+
+test("an address that was cut off in the midst of a letter says what it does not find, and is no blank page", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const page = await stage.page();
+  await signIn(page, fleet);
+  await page.goto("/#/live/%E0%A4%A");
+  await page.locator('main[data-view="live/%E0%A4%A"]').waitFor();
+  await page.getByRole("region", { name: "Vehicles", exact: true }).waitFor();
+  assert.deepEqual(page.faults, []);
+});

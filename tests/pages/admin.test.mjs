@@ -430,6 +430,27 @@ test("settings are kept, refusals stand at their fields, and the change is in th
   assert.deepEqual(page.faults, []);
 });
 
+test("what the server refuses of a box stands at the box, in a group that was folded away", async () => {
+  const { page } = await signedIn("#/organization");
+  await page.route(({ pathname }) => pathname.startsWith("/v1/organizations/organization/"), (route) => {
+    if (route.request().method() !== "PUT") return route.continue();
+    const errors = [{ pointer: "/settings/assignment/blockOnExpiredLicense", code: "invalid", detail: "must be off in this plan" }];
+    return route.fulfill({ status: 422, contentType: "application/problem+json", body: JSON.stringify({ status: 422, code: "validationFailed", title: "Refused", errors }) });
+  });
+  const settings = page.getByRole("form", { name: "Settings" });
+  const group = settings.getByText("Drivers", { exact: true });
+  await group.click();
+  await settings.getByLabel("Do not assign drivers").click();
+  await group.click();
+  await settings.getByRole("button", { name: "Save" }).click();
+  const box = settings.getByLabel("Do not assign drivers");
+  await box.and(page.locator("[aria-invalid=true]:focus")).waitFor();
+  await settings.getByText("must be off in this plan", { exact: true }).waitFor();
+  assert.equal(await box.evaluate((element) => document.getElementById(element.getAttribute("aria-describedby")).textContent), "must be off in this plan");
+  await settings.getByText("see what is marked.").waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
 test("an operator chooses whose fleet to look after", async () => {
   const [first, second] = [await Fleet.make(stage.server, "Northern"), await Fleet.make(stage.server, "Southern")];
   await first.vehicle("North 1");

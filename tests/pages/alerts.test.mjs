@@ -222,3 +222,42 @@ test("where pages can make no notification, as on Android, none is offered, and 
   assert.equal((await calls()).asked, undefined, "nobody is asked to allow what cannot be");
   assert.deepEqual(page.faults, []);
 });
+
+/** Answers the page's questions for alerts as if there were so many, the oldest of them the only drain; `asked` has the places of its slices. */
+async function pretend(page, total, vehicle) {
+  const asked = [];
+  await page.route(({ pathname, searchParams }) => pathname === "/v1/alerts" && searchParams.get("open") === "true", (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    const [from, limit] = [Number(query.get("after") ?? 0), Number(query.get("limit"))];
+    asked.push(from);
+    const data = Array.from({ length: Math.min(limit, total - from) }, (_, index) => {
+      const startedAt = ago(60 + (from + index) / 100);
+      const rule = from + index === total - 1 ? "drain" : "dwell";
+      return {
+        id: `alert-${from + index}`, type: "alert", rule, status: "active", open: true, revision: 1, sequence: total - from - index, origin: "live", organizationId: "o", causeId: `cause-${from + index}`,
+        vehicleId: vehicle.id, vehicleName: vehicle.name, vehicleIds: [vehicle.id], startedAt, detectedAt: startedAt, geofenceName: "Depot", volumeLiters: rule === "drain" ? 40 : null,
+      };
+    });
+    return route.fulfill({ json: { data, pagination: { hasNextPage: from + limit < total, endCursor: String(from + data.length) } } });
+  });
+  return asked;
+}
+
+for (const [total, said, more] of [[700, "700", "500 more, less urgent"], [10_000, "10,000", "9,800 more, less urgent"], [10_001, "10,000+", "9,800+ more, less urgent"]]) {
+  test(`of ${total} open alerts all are counted up to ten thousand, and the most urgent are shown`, async () => {
+    const fleet = await Fleet.make(stage.server);
+    await fleet.set({ locale: "en-US" });
+    const bus = await fleet.vehicle("Bus 7");
+    const page = await stage.page();
+    const asked = await pretend(page, total, bus);
+    await signIn(page, fleet);
+    const attention = region(page, "Attention");
+    await attention.getByText(said, { exact: true }).waitFor();
+    await eventually(async () => assert.ok((await page.title()).startsWith(`(${said}) `), await page.title()));
+    assert.equal(await attention.getByRole("listitem").count(), 200);
+    await attention.getByText(more).waitFor();
+    if (total <= 10_000) assert.match(await attention.getByRole("listitem").first().innerText(), /Bus 7 Drain/);
+    assert.ok(asked.every((from) => from < 10_000), "no more than are counted are asked for");
+    assert.deepEqual(page.faults, []);
+  });
+}

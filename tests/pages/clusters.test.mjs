@@ -111,6 +111,24 @@ test("the map opens on the vehicles, and on the fences where there is none", asy
   assert.deepEqual(page.faults, []);
 });
 
+test("a fleet on both sides of 180 degrees is shown as one, with its names", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const [west, east] = [await fleet.vehicle("Suva"), await fleet.vehicle("Taveuni")];
+  await west.at(-17, 179.98, { speedKmh: 0 });
+  await east.at(-17.02, -179.98, { speedKmh: 0 });
+  const page = await stage.page();
+  await signIn(page, fleet);
+  await hasMap(page);
+  const wide = () => onMap(page, ({ fleetMap }) => fleetMap.map.getBounds().getEast() - fleetMap.map.getBounds().getWest());
+  await eventually(async () => assert.ok(await wide() < 2, `it opens on ${await wide()} degrees`));
+  await page.locator(".map").evaluate(({ fleetMap }) => fleetMap.lookAt({ latitude: 0, longitude: 0, zoom: 1 }));
+  await page.getByRole("button", { name: "Show all" }).click();
+  await eventually(async () => assert.ok(await wide() < 2, `it shows ${await wide()} degrees`));
+  const named = () => onMap(page, ({ fleetMap }) => fleetMap.map.queryRenderedFeatures({ layers: ["names"] }).map(({ properties }) => properties.name).sort());
+  await eventually(async () => assert.deepEqual([...new Set(await named())].filter(Boolean), ["Suva", "Taveuni"]));
+  assert.deepEqual(page.faults, []);
+});
+
 test("names keep off the markers of others", async () => {
   const fleet = await Fleet.make(stage.server);
   const [one, other] = [await fleet.vehicle("Southern Express"), await fleet.vehicle("B")];

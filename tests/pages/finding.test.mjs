@@ -51,3 +51,27 @@ test("a vehicle is found at the server, never in a list of all, by keyboard too"
   await isSettled(page);
   assert.deepEqual(page.faults, []);
 });
+
+test("who types and goes on at once gets what was typed, not what was found by fewer letters", async () => {
+  const fleet = await Fleet.make(stage.server);
+  await fleet.vehicle("Bus 1");
+  const tram = await fleet.vehicle("Tram 7");
+  const page = await stage.page();
+  await signIn(page, fleet);
+  await visit(page, "#/replay");
+  const box = page.getByRole("combobox", { name: "Vehicle" });
+  await box.click();
+  await page.getByRole("option", { name: "Bus 1" }).waitFor();
+  let release;
+  const isReleased = new Promise((resolve) => { release = resolve; });
+  await page.route(({ pathname, searchParams }) => pathname === "/v1/vehicles" && searchParams.get("q") === "tram", async (route) => {
+    await isReleased;
+    await route.continue();
+  });
+  await box.fill("tram");
+  await box.press("Enter");
+  assert.equal(new URL(page.url()).hash, "#/replay", "the first of those before is not meant");
+  release();
+  await page.waitForURL((url) => url.hash.startsWith(`#/replay/${tram.id}`));
+  assert.deepEqual(page.faults, []);
+});

@@ -87,3 +87,41 @@ test("a server's first administrator makes the account, is signed in, and makes 
   await page.getByRole("heading", { name: "Bus 1" }).waitFor();
   assert.deepEqual(page.faults, []);
 });
+
+test("where the first organization is made and its activation fails, that is what is tried again, also after the page was loaded anew", async (t) => {
+  const server = await Server.fresh();
+  t.after(() => server.remove());
+  const page = await stage.page({ server });
+  await page.goto(server.setupPath);
+  await page.getByLabel("E-mail").fill("root@example.org");
+  await page.getByLabel(/^Password/).fill(PASSWORD);
+  await page.getByRole("button", { name: "Make it" }).click();
+  const form = page.getByRole("form", { name: "The first organization" });
+  await form.getByLabel("Name", { exact: true }).fill("Ida's buses");
+  await form.getByLabel("Contact e-mail").fill("office@example.org");
+  await form.getByLabel("First name").fill("Ida");
+  await form.getByLabel("Last name").fill("Holm");
+  await form.getByLabel("E-mail", { exact: true }).fill("ida@example.org");
+  const made = [];
+  page.on("request", (request) => { if (request.method() === "POST" && new URL(request.url()).pathname === "/v1/organizations") made.push(request.postData()); });
+  const isActivation = ({ pathname }) => pathname.startsWith("/v1/organizations/activate/");
+  await page.route(isActivation, (route) => route.fulfill({
+    status: 500, contentType: "application/problem+json", body: JSON.stringify({ status: 500, code: "internal", title: "It failed", detail: "It is not activated." }),
+  }));
+  await form.getByRole("button", { name: "Create and activate" }).click();
+  await form.getByText("Ida's buses is made, and not active.").waitFor();
+  await form.getByText("Not saved: It is not activated.").waitFor();
+  assert.equal(await form.getByLabel("Name", { exact: true }).isDisabled(), true, "what is made is not written any more");
+  await form.getByRole("button", { name: "Activate" }).click();
+  await form.getByText("Not saved: It is not activated.").waitFor();
+  assert.equal(made.length, 1);
+
+  await page.reload();
+  await page.unroute(isActivation);
+  const awaited = page.getByRole("form", { name: "Ida's buses" });
+  await awaited.getByText("Ida's buses is made, and not active.").waitFor();
+  await awaited.getByRole("button", { name: "Activate" }).click();
+  await page.getByRole("link", { name: "New vehicle" }).waitFor();
+  assert.equal(made.length, 1);
+  assert.deepEqual(page.faults, []);
+});

@@ -74,6 +74,39 @@ test("a drain opens its evidence, and what one dispatcher finds all of them see"
   }
 });
 
+test("a note whose verdict fails stays to be sent again, is not left unasked, and takes nothing from a colleague's", async () => {
+  const { fleet, drain } = await drained();
+  const page = await stage.page();
+  await signIn(page, fleet);
+  await visit(page, `#/fuel-event/${drain.id}`);
+  const note = page.getByLabel("Note");
+  await note.fill("The cap was broken.");
+  const isVerdict = ({ pathname }) => pathname.endsWith("/verdict");
+  await page.route(isVerdict, (route) => route.fulfill({
+    status: 500, contentType: "application/problem+json", body: JSON.stringify({ status: 500, code: "internal", title: "It failed", detail: "The verdict is not stored." }),
+  }));
+  await page.getByRole("button", { name: "It was one" }).click();
+  await page.getByRole("alert").getByText("Not saved: The verdict is not stored.").waitFor();
+  assert.equal(await note.inputValue(), "The cap was broken.");
+  await page.evaluate(() => { location.hash = "#/drivers"; });
+  const asking = page.getByRole("dialog", { name: "Leave without saving?" });
+  await asking.getByRole("button", { name: "Cancel" }).click();
+  await asking.waitFor({ state: "detached" });
+  assert.equal(await note.inputValue(), "The cap was broken.");
+  await page.unroute(isVerdict);
+  await page.getByRole("button", { name: "It was one" }).click();
+  await page.locator(".fuel-event-note").getByText("The cap was broken.").waitFor();
+  await page.getByText("Not saved").waitFor({ state: "detached" });
+
+  // what a colleague wrote meanwhile is what one goes on from
+  await fleet.admin.put(`/v1/fuel/events/${drain.id}/verdict`, { outcome: "confirmed", note: "The lock was broken, too." });
+  await page.locator(".fuel-event-note").getByText("The lock was broken, too.").waitFor();
+  assert.equal(await note.inputValue(), "The lock was broken, too.");
+  await visit(page, "#/drivers");
+  assert.equal(await asking.count(), 0, "nothing is unsaved");
+  assert.deepEqual(page.faults, []);
+});
+
 test("it prints on one page, without what is to be clicked", async () => {
   const { fleet, drain } = await drained();
   const page = await stage.page({ colorScheme: "dark" });

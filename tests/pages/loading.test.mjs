@@ -59,3 +59,66 @@ test("a part that the server has and that fails again is told", async () => {
   await page.goto("/#/shares");
   await page.getByText("A part of the page could not be loaded.").waitFor();
 });
+
+/** The server fails at the fences, until `mend` is called. */
+async function failing(page, status, code) {
+  const isFences = ({ pathname }) => pathname === "/v1/geofences";
+  await page.route(isFences, (route) => route.fulfill({
+    status, contentType: "application/problem+json", body: JSON.stringify({ status, code, title: "It failed", detail: "The fences cannot be read." }),
+  }));
+  return { mend: () => page.unroute(isFences) };
+}
+
+for (const [status, code] of [[500, "internal"], [503, "busy"]]) {
+  test(`where the server fails at a list at the start (${status}) people are told, and it comes by itself once it can`, async () => {
+    const fleet = await Fleet.make(stage.server);
+    await fleet.circle("Depot", { latitude: 59.33, longitude: 18.06 });
+    const page = await stage.page();
+    const { mend } = await failing(page, status, code);
+    await signIn(page, fleet);
+    const note = page.getByText("Not everything is loaded. It is asked for again by itself. The fences cannot be read.");
+    await note.waitFor();
+    assert.equal(await page.getByText("There is no fence yet").count(), 0, "nobody knows");
+    await mend();
+    await note.waitFor({ state: "detached" });
+    await page.getByText("Nobody is inside a fence").waitFor();
+    assert.deepEqual(page.faults, []);
+  });
+}
+
+test("who does not want to wait tries again, and somebody else who signs in is told nothing of it", async () => {
+  const fleet = await Fleet.make(stage.server);
+  await fleet.circle("Depot", { latitude: 59.33, longitude: 18.06 });
+  const page = await stage.page();
+  const { mend } = await failing(page, 500, "internal");
+  await signIn(page, fleet);
+  const again = page.getByRole("button", { name: "Try again" });
+  await again.waitFor();
+  const asked = page.waitForRequest((request) => request.url().includes("/v1/geofences"));
+  await again.click();
+  await asked;
+  await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("E-mail").waitFor();
+  assert.equal(await again.count(), 0);
+  await mend();
+  assert.deepEqual(page.faults, []);
+});
+
+test("a list of a view that the server fails at comes by itself too, and what was said of it goes", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const page = await stage.page();
+  await signIn(page, fleet);
+  for (const [view, path, empty] of [["#/drivers", "/v1/drivers", "There is no driver yet"], ["#/programs", "/v1/system-users", "There is no program yet"]]) {
+    const isList = ({ pathname }) => pathname === path;
+    await page.route(isList, (route) => route.fulfill({
+      status: 500, contentType: "application/problem+json", body: JSON.stringify({ status: 500, code: "internal", title: "It failed", detail: `${path} cannot be read.` }),
+    }));
+    await page.goto(`/${view}`);
+    const note = page.getByText(`${path} cannot be read.`);
+    await note.waitFor();
+    await page.unroute(isList);
+    await page.getByText(empty).waitFor();
+    await note.waitFor({ state: "detached" });
+  }
+  assert.deepEqual(page.faults, []);
+});

@@ -1,4 +1,4 @@
-// Numbers as people type them: key by key, below zero, with separators that could be meant for a point.
+// Numbers as people type them: key by key, below zero, with separators that could be meant for a point. And years of five digits.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -88,5 +88,36 @@ test("a place below zero is typed key by key, and what is no number yet gives wa
   await page.getByText("Saved.").waitFor();
   const { data: [fence] } = await fleet.admin.get("/v1/geofences");
   assert.deepEqual(fence.shape.center, { latitude: -33.8688, longitude: -70.5 });
+  assert.deepEqual(page.faults, []);
+});
+
+test("a year of five digits is said to be none at its field, and nothing is sent", async () => {
+  const { page } = await signedIn("#/drivers/new");
+  const why = "The year must have four digits.";
+  const sent = [];
+  page.on("request", (request) => { if (request.method() === "POST") sent.push(new URL(request.url()).pathname); });
+  await page.getByLabel("First name").fill("Astrid");
+  await page.getByLabel("Last name").fill("Lind");
+  const born = page.getByLabel("Date of birth");
+  await born.fill("12026-01-01");
+  await page.getByRole("button", { name: "Save" }).click();
+  assert.equal(await validity(born), why);
+  assert.equal(await born.evaluate((element) => element === document.activeElement), true);
+  await born.fill("1986-01-01");
+  assert.equal(await validity(born), "");
+
+  await visit(page, "#/replay?day=2026-99-99");
+  await page.getByText("Choose a vehicle").waitFor();
+
+  await visit(page, "#/fences/new?at=1,2");
+  await page.getByText("In force from", { exact: true }).first().click();
+  await page.getByRole("combobox", { name: "In force from" }).selectOption("Positions recorded from …");
+  const from = page.locator("input[type=datetime-local]");
+  await from.fill("12026-01-01T10:00");
+  assert.equal(await validity(from), why);
+  await from.fill("2026-01-01T10:00");
+  assert.equal(await validity(from), "");
+
+  assert.deepEqual(sent.filter((path) => path !== "/v1/geofences/dry-run"), []);
   assert.deepEqual(page.faults, []);
 });

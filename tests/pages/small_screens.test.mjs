@@ -110,6 +110,27 @@ for (const [name, screen] of SCREENS) {
   });
 }
 
+test("what is done with an alert and with a vehicle is as high as a finger on a phone", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const depot = await fleet.circle("Depot", CENTER, 300);
+  await fleet.admin.put(`/v1/geofences/${depot.id}`, { rules: { dwellAfterSeconds: 600 }, effectiveFrom: null });
+  const bus = await fleet.vehicle("Bus 7");
+  await bus.report([50, 45, 40, 35].map((minutes) => ({ ...CENTER, speedKmh: 0, recordedAt: new Date(Date.now() - minutes * MINUTE_MS).toISOString() })));
+  const page = await stage.page(SCREENS.find(([name]) => name === "phone")[1]);
+  await signIn(page, fleet);
+  const attention = page.getByRole("region", { name: "Attention", exact: true });
+  await attention.getByRole("button", { name: /^Seen/ }).waitFor();
+  assert.deepEqual(await tooSmall(page, ".event-actions, .attention .panel-head"), []);
+  assert.deepEqual(await tooWide(page), []);
+  await attention.getByRole("button", { name: /^Seen/ }).tap();
+  await attention.getByText(/seen by/).waitFor();
+  await visit(page, `#/live/${bus.id}`);
+  await page.getByRole("button", { name: "Assign driver" }).waitFor();
+  assert.deepEqual(await tooSmall(page, ".vehicle-links, .vehicle-driving, .vehicle > .panel-head"), []);
+  assert.deepEqual(await tooWide(page), []);
+  assert.deepEqual(page.faults, []);
+});
+
 test("a phone's menu has what its head leaves out", async () => {
   const fleet = await Fleet.make(stage.server);
   const page = await stage.page(SCREENS.find(([name]) => name === "phone")[1]);

@@ -193,3 +193,38 @@ test("the app of a tracker that there is gets a new token with its codes, for th
   await dialog.getByText("First position received").waitFor();
   assert.deepEqual(page.faults, []);
 });
+
+test("what was asked first and answered last does not take the place of what is newer", async () => {
+  const { fleet, page } = await opened();
+  const bus = await fleet.vehicle("Bus 2");
+  const { data: [tracker] } = await fleet.admin.get("/v1/trackers");
+  let read, release;
+  const isRead = new Promise((resolve) => { read = resolve; });
+  const isReleased = new Promise((resolve) => { release = resolve; });
+  let asked = 0;
+  let isOver = false;
+  await page.route(({ pathname }) => pathname === `/v1/trackers/${tracker.id}/reports`, async (route) => {
+    asked += 1;
+    if (isOver) return route.abort();
+    const isFirst = asked === 1;
+    const response = await route.fetch();
+    if (isFirst) {
+      read();
+      await isReleased;
+      // nothing newer mends what it does
+      isOver = true;
+    }
+    return route.fulfill({ response });
+  });
+  await page.goto(`/#/trackers/${tracker.id}`);
+  await isRead;
+  assert.equal((await fetch(`${stage.server.url}/in/${bus.tracker.token}?batt=80`)).status, 200);
+  const reports = page.getByRole("region", { name: "Reports" });
+  await eventually(async () => assert.equal(await reports.getByText("never").count(), 1));
+  const late = page.waitForEvent("requestfinished", (request) => request.url().includes("/reports"));
+  release();
+  await late;
+  await page.evaluate(() => new Promise((tell) => { requestAnimationFrame(() => requestAnimationFrame(tell)); }));
+  assert.equal(await reports.getByText("never").count(), 1, "it was heard since then");
+  assert.deepEqual(page.faults, []);
+});

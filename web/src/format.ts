@@ -94,6 +94,10 @@ export const localTime = (instant: Instant): string => clockAt(instant);
 export const dayOf = (instant: Instant): string => clockAt(instant).slice(0, 10);
 
 const DAY_MS = 86_400_000;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Whether a text names a day, as an address or an input may have it: `2026-11-20`, of a year of four digits. */
+export const isDay = (text: string): boolean => DAY.test(text) && !Number.isNaN(Date.parse(text));
 
 /** The instant at which clocks show this, `2026-11-20T14:03`: the first of two; of an hour that is left out, that much later. */
 export function instantOf(shown: string): number {

@@ -40,6 +40,8 @@ export const strings = {
   problem: {
     status: (status: number) => `The server answered ${status}.`,
     unreachable: "The server cannot be reached.",
+    missing: (why: string) => `Not everything is loaded. It is asked for again by itself. ${why}`,
+    again: "Try again",
     dismiss: "Dismiss",
     partMissing: "A part of the page could not be loaded. Reload the page.",
     updated: "Waypost was updated. Reload the page to see all of it.",
@@ -63,6 +65,8 @@ export const strings = {
     first: "The first organization",
     firstText: "Vehicles, fences and people belong to an organization. Its administrator gets a letter with a link to choose a password.",
     create: "Create and activate",
+    activate: "Activate",
+    awaited: (name: string) => `${name} is made, and not active.`,
     contactEmail: "Contact e-mail",
     admin: "Its administrator",
   },

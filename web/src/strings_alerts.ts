@@ -1,10 +1,14 @@
 // Every word about alerts; loaded with what shows them.
 
-import { count, whole } from "./numbers";
+import { count as counted, whole } from "./numbers";
+
+/** `10,000+` where there are more than are counted. */
+const count = (number: number, isMore: boolean): string => `${whole(number)}${isMore ? "+" : ""}`;
 
 export const alertWords = {
   title: "Attention",
-  count: (number: number, isMore: boolean) => (isMore ? `more than ${whole(number)}` : whole(number)),
+  count,
+  notShown: (number: number, isMore: boolean) => `${count(number, isMore)} more, less urgent: they move up as these are seen to.`,
   nothing: "Nothing",
   past: "Earlier alerts",
   pastShort: "Earlier",
@@ -21,7 +25,7 @@ export const alertWords = {
   perhaps: "Perhaps a drain",
   notCertain: "not certain yet",
   insteadOf: (speed: string, limit: string) => `${speed} instead of ${limit}`,
-  vehicles: (number: number) => count(number, "vehicle"),
+  vehicles: (number: number) => counted(number, "vehicle"),
   since: "since",
   evidence: "Evidence",
   evidenceOf: (name: string) => `Evidence of the drain of ${name}`,

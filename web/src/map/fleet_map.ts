@@ -1,6 +1,6 @@
 // The map itself: MapLibre with our style, fences and vehicles. Loaded when it is shown; knows no views.
 
-import { type GeoJSONSource, LngLatBounds, type LngLatLike, Map as MapLibre, NavigationControl, ScaleControl, setWorkerUrl } from "maplibre-gl";
+import { type GeoJSONSource, type LngLatLike, Map as MapLibre, NavigationControl, ScaleControl, setWorkerUrl } from "maplibre-gl";
 import workerUrl from "maplibre-gl/dist/maplibre-gl-worker.mjs?url";
 import "maplibre-gl/dist/maplibre-gl.css";
 
@@ -9,6 +9,7 @@ import { type Camera, camera } from "../state/camera";
 import { beside, unwrapped } from "./antimeridian";
 import { type Background, background, together } from "./background";
 import type { Cluster } from "./cluster";
+import { type Frame, around, aroundLine, cornersOf, isWithin } from "./frame";
 import { graticule } from "./graticule";
 import type { Point } from "./geodesic";
 import { strings } from "../strings";
@@ -22,8 +23,6 @@ import { rgb } from "./webgl";
 
 setWorkerUrl(workerUrl);
 
-/** A fence wider than this is a country, not a place: the map does not open on it. Degrees. */
-const WIDE_DEGREES = 5;
 /** Names are shown from this zoom on, and while so many vehicles are in view that people can read them. */
 const NAMES_FROM_ZOOM = 10.5;
 const MOST_NAMES = 120;
@@ -40,13 +39,6 @@ const LEAST_SHARE = 0.02;
 const FINER_FROM_ZOOM = 3.5;
 
 const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
-
-/** Around a line. */
-function around(points: readonly Point[]): LngLatBounds {
-  const bounds = new LngLatBounds();
-  for (const [longitude, latitude] of unwrapped(points)) bounds.extend([longitude, latitude]);
-  return bounds;
-}
 
 /** Vehicles by row, as state/vehicles.ts has them. */
 export interface Shown extends Drawn {
@@ -118,7 +110,7 @@ export class FleetMap {
     this.map.on("click", ({ point }) => {
       const id = this.vehicleAt(point.x, point.y);
       const cluster = id === null ? this.#markers.clusterAt(this.map, point.x, point.y) : undefined;
-      if (cluster) this.#show(this.#around(cluster.rows), !isStill(), CLOSEST);
+      if (cluster) this.#show(around(this.#places(cluster.rows)), !isStill(), CLOSEST);
       else this.onPick(id);
     });
     this.map.on("mousemove", ({ point }) => {
@@ -199,29 +191,27 @@ export class FleetMap {
   /** Shows all vehicles and the fences that are places. */
   fitAll(): void {
     this.#endFollowing();
-    this.#show(this.#everything(), !isStill());
+    this.#show(around(this.#everything()), !isStill());
   }
 
   /** Shows all vehicles whenever one has left the picture, until somebody moves the map. */
   keepAllInView(): void {
-    if (this.#fitted === "moved" || (this.#shown?.count ?? 0) === 0) return;
-    const [all, view] = [this.#everyone(), this.map.getBounds()];
-    if (!view.contains(all.getNorthEast()) || !view.contains(all.getSouthWest())) this.#show(all, !isStill());
+    const all = this.#fitted === "moved" ? null : around(this.#everyone());
+    if (all && !isWithin(all, this.#view())) this.#show(all, !isStill());
   }
 
   /** Shows all of a line. */
   fitLine(points: readonly Point[]): void {
     this.#fitted = "all";
-    this.#show(around(points), false);
+    this.#show(aroundLine(points), false);
   }
 
   /** Shows all of a line, unless all of it is in view and large enough to see. */
   showLine(points: readonly Point[]): void {
-    const bounds = around(points);
-    const view = this.map.getBounds();
-    const isSeen = view.contains(bounds.getNorthWest()) && view.contains(bounds.getSouthEast());
-    const share = (bounds.getEast() - bounds.getWest()) / (view.getEast() - view.getWest());
-    if (!isSeen || share < LEAST_SHARE) this.#show(bounds, false);
+    const [line, view] = [aroundLine(points), this.#view()];
+    if (!line) return;
+    const share = (line.east - line.west) / (view.east - view.west);
+    if (!isWithin(line, view) || share < LEAST_SHARE) this.#show(line, false);
   }
 
   /** Goes to a place, and stays there though vehicles come elsewhere. */
@@ -290,9 +280,8 @@ export class FleetMap {
   #look(): void {
     this.#draw();
     this.#showNames();
-    const bounds = this.map.getBounds();
-    const lines = this.map.getSource<GeoJSONSource>("graticule");
-    lines?.setData(graticule(bounds.getWest(), bounds.getSouth(), bounds.getEast(), bounds.getNorth()));
+    const { west, south, east, north } = this.#view();
+    this.map.getSource<GeoJSONSource>("graticule")?.setData(graticule(west, south, east, north));
     if (this.map.getZoom() < FINER_FROM_ZOOM || !this.map.getSource("land")) return;
     this.#finer ??= import("./land").then(({ finerLand }) => finerLand);
     // coasts that do not arrive are no fault worth a word: the others stay
@@ -344,10 +333,11 @@ export class FleetMap {
     if (!shown || !this.#isLive) return [new Set(), rows];
     const chosen = this.#chosen === null ? undefined : shown.row(this.#chosen);
     const only = chosen === undefined ? [] : [chosen];
-    const bounds = this.map.getBounds();
-    const [west, east, south, north] = [bounds.getWest(), bounds.getEast(), bounds.getSouth(), bounds.getNorth()];
+    const { west, east, south, north } = this.#view();
+    const middle = (west + east) / 2;
     for (let row = 0; row < shown.count; row += 1) {
-      const [x, y] = [shown.longitudes[row] ?? 0, shown.latitudes[row] ?? 0];
+      // the map may be a turn further
+      const [x, y] = [beside(shown.longitudes[row] ?? 0, middle), shown.latitudes[row] ?? 0];
       if (x < west || x > east || y < south || y > north) continue;
       rows.push(row);
       if (rows.length > MOST_ROOMS) return [new Set(only), only];
@@ -367,40 +357,38 @@ export class FleetMap {
     this.onFollowEnd();
   }
 
-  /** Around these rows of the vehicles shown. */
-  #around(rows: Iterable<number>): LngLatBounds {
-    const bounds = new LngLatBounds();
-    for (const row of rows) bounds.extend([this.#shown?.longitudes[row] ?? 0, this.#shown?.latitudes[row] ?? 0]);
-    return bounds;
+  /** Where these rows of the vehicles shown are. */
+  #places(rows: Iterable<number>): Point[] {
+    return Array.from(rows, (row): Point => [this.#shown?.longitudes[row] ?? 0, this.#shown?.latitudes[row] ?? 0]);
   }
 
-  #everyone(): LngLatBounds {
-    return this.#around(Array(this.#shown?.count ?? 0).keys());
+  #everyone(): Point[] {
+    return this.#places(Array(this.#shown?.count ?? 0).keys());
   }
 
-  #everything(): LngLatBounds {
-    const bounds = this.#everyone();
+  #everything(): Point[] {
     const fences = this.#filled.get("fences");
-    for (const { geometry } of fences?.type === "FeatureCollection" ? fences.features : []) {
-      const own = new LngLatBounds();
-      const rings = geometry.type === "Polygon" ? geometry.coordinates : geometry.type === "MultiPolygon" ? geometry.coordinates.flat() : [];
-      for (const ring of rings) for (const corner of ring) own.extend(corner as Point);
-      if (!own.isEmpty() && own.getEast() - own.getWest() < WIDE_DEGREES) bounds.extend(own);
-    }
-    return bounds;
+    return [...this.#everyone(), ...cornersOf(fences?.type === "FeatureCollection" ? fences.features : [])];
   }
 
   /** To the vehicles, once there are any; to the fences as long as there are none. */
   #fit(): void {
     const hasVehicles = (this.#shown?.count ?? 0) > 0;
     if (this.#fitted === "all" || this.#fitted === "moved" || (this.#fitted === "fences" && !hasVehicles)) return;
-    const bounds = hasVehicles && !this.fitsFences ? this.#everyone() : this.#everything();
-    if (bounds.isEmpty()) return;
+    const frame = around(hasVehicles && !this.fitsFences ? this.#everyone() : this.#everything());
+    if (!frame) return;
     this.#fitted = hasVehicles || this.fitsFences ? "all" : "fences";
-    this.#show(bounds, false);
+    this.#show(frame, false);
   }
 
-  #show(bounds: LngLatBounds, animate: boolean, maxZoom = CLOSE): void {
-    if (!bounds.isEmpty()) this.map.fitBounds(bounds, { padding: 48, maxZoom, animate });
+  #show(frame: Frame | null, animate: boolean, maxZoom = CLOSE): void {
+    if (!frame) return;
+    const { west, south, east, north } = frame;
+    this.map.fitBounds([west, south, east, north], { padding: 48, maxZoom, animate });
+  }
+
+  #view(): Frame {
+    const bounds = this.map.getBounds();
+    return { west: bounds.getWest(), south: bounds.getSouth(), east: bounds.getEast(), north: bounds.getNorth() };
   }
 }

@@ -3,6 +3,7 @@
 import type { Map as MapLibre } from "maplibre-gl";
 
 import { whole } from "../numbers";
+import { beside } from "./antimeridian";
 import { type Cluster, group, radiusOf } from "./cluster";
 import { ClusterLayer } from "./cluster_layer";
 import type { Shown } from "./fleet_map";
@@ -56,8 +57,10 @@ export class Markers {
 
   /** The cluster at a point of the map's element, CSS pixels. */
   clusterAt(map: MapLibre, x: number, y: number): Cluster | undefined {
+    const middle = map.getCenter().lng;
     return this.clusters.find(({ longitude, latitude, count }) => {
-      const at = map.project([longitude, latitude]);
+      // the map may be a turn further
+      const at = map.project([beside(longitude, middle), latitude]);
       return Math.hypot(at.x - x, at.y - y) <= radiusOf(count);
     });
   }

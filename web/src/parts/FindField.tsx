@@ -43,10 +43,13 @@ export function Finder({ label, chosen, name, none, find, onChoose, bound, requi
   const found = useSignal<readonly Thing[] | null>(null);
   /** What they were found by. */
   const foundBy = useRef("");
+  /** Whether somebody wants the first of those that are still looked for. */
+  const isEntered = useRef(false);
   const element = useRef<HTMLInputElement>(null);
   const marked = useSignal(0);
   useSignalEffect(() => {
     const wanted = typed.value;
+    isEntered.current = false;
     if (wanted === null) return undefined;
     let isNewest = true;
     const timer = setTimeout(() => {
@@ -55,6 +58,7 @@ export function Finder({ label, chosen, name, none, find, onChoose, bound, requi
         found.value = things;
         foundBy.current = wanted;
         marked.value = 0;
+        if (isEntered.current && things[0]) choose(things[0].id);
       }, notice);
     }, found.peek() ? PAUSE_MS : 0);
     return () => {
@@ -92,7 +96,9 @@ export function Finder({ label, chosen, name, none, find, onChoose, bound, requi
     } else if (event.key === "Enter" && isOpen) {
       // it must not send the form
       const one = offered[at];
-      if (one !== undefined) choose(one?.id ?? null);
+      // what was found by fewer letters is not meant
+      if (foundBy.current !== typed.peek()) isEntered.current = true;
+      else if (one !== undefined) choose(one?.id ?? null);
     } else if (event.key === "Escape" && isOpen) close();
     else return;
     event.preventDefault();

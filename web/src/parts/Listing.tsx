@@ -2,15 +2,17 @@
 
 import { type Signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useEffect, useId, useMemo, useRef } from "preact/hooks";
 
 import { reached } from "../api/reach";
 import type { ChangedResource } from "../api/schema";
+import { insist } from "../state/needed";
 import { notice } from "../state/notices";
 import { edits, scope } from "../state/fleet";
 import { inAddress, route } from "../state/route";
 import { strings } from "../strings";
 import { Empty } from "./Empty";
+import { Newest } from "./newest";
 
 /** As many rows as anybody reads; a search finds the others. */
 const MOST_ROWS = 200;
@@ -28,31 +30,32 @@ interface List<T> {
  */
 export function useList<T>(resource: ChangedResource | null, load: () => Promise<readonly T[]>, everyMs = 0): List<T> {
   const items = useSignal<readonly T[] | null>(null);
-  const newest = useRef(0);
+  const newest = useMemo(() => new Newest(), []);
   const read = async () => {
-    newest.current += 1;
-    const asked = newest.current;
+    const counts = newest.ask();
     const found = await load();
-    // answers may overtake each other
-    if (asked === newest.current) items.value = found;
+    if (counts()) items.value = found;
   };
   const edited = useComputed(() => (resource ? edits.value[resource] : 0));
   useSignalEffect(() => {
     scope.value;
-    newest.current += 1;
+    newest.forget();
     items.value = null;
   });
   useSignalEffect(() => {
     scope.value;
     edited.value;
     reached.value;
-    queueMicrotask(() => read().catch(notice));
+    return insist(read);
   });
   useEvery(everyMs, read);
   return { items, reload: () => read().catch(notice) };
 }
 
-/** Does something again and again as long as anybody sees the page; 0 never. What goes wrong then is tried the next time. */
+/**
+ * Does something again and again as long as anybody sees the page; 0 never. What goes wrong then is tried the next time. It does not wait
+ * for the time before: what takes in answers asks a `Newest` which of them count.
+ */
 export function useEvery(milliseconds: number, work: () => Promise<void>): void {
   const newest = useRef(work);
   newest.current = work;

@@ -5,11 +5,12 @@ import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 
 import { isAsking } from "../api/client";
-import { isOperator, me, signOut } from "../api/session";
+import { isOperator, me } from "../api/session";
 import { foreignZone } from "../format";
 import { choose, organization, organizations } from "../state/fleet";
 import { href, orAsk, route } from "../state/route";
 import { type Choice, choice } from "../state/theme";
+import { leave } from "../state/whose";
 import { strings } from "../strings";
 import { VIEWS, type View } from "../views";
 import { ConnectionMark } from "./ConnectionMark";
@@ -83,7 +84,7 @@ function Zone() {
 }
 
 function SignOut() {
-  return <button type="button" class="sign-out" title={me.value?.email ?? ""} onClick={() => orAsk(() => void signOut())}>{strings.signIn.signOut}</button>;
+  return <button type="button" class="sign-out" title={me.value?.email ?? ""} onClick={() => orAsk(leave)}>{strings.signIn.signOut}</button>;
 }
 
 function OrganizationChoice() {

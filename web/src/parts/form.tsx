@@ -9,6 +9,7 @@ import { Problem, sentence } from "../api/problem";
 import { zone } from "../format";
 import { holdWriting } from "../state/writing";
 import { strings } from "../strings";
+import { TimeInput } from "./TimeInput";
 
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -162,7 +163,10 @@ export function Form({ draft, label, action, work, isMeant, onCancel, more, chil
     event.preventDefault();
     if (draft.isBusy.value || (isMeant && !(await isMeant())) || (await draft.submit(work))) return;
     // after the fields have taken on what was refused
-    requestAnimationFrame(() => form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
+    requestAnimationFrame(() => {
+      form.current?.querySelectorAll<HTMLDetailsElement>("details:has([aria-invalid=true])").forEach((group) => { group.open = true; });
+      form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+    });
   };
   return (
     <DraftContext.Provider value={draft}>
@@ -180,7 +184,8 @@ export function Form({ draft, label, action, work, isMeant, onCancel, more, chil
   );
 }
 
-function Refused({ draft }: { draft: Draft }) {
+/** What the server refused of a draft, where no field of it says so. */
+export function Refused({ draft }: { draft: Draft }) {
   const others = draft.said.value ? draft.problemsElsewhere().filter((detail) => detail !== draft.said.value) : [];
   return (
     <div class="refused" role="alert">
@@ -238,9 +243,11 @@ export function TextField({ type = "text", required = false, rows, autocomplete 
   const put = (text: string) => draft.put(field.of, text === "" ? null : text);
   return (
     <Field {...field}>
-      {(bound) => rows
-        ? <textarea {...bound} rows={rows} required={required} value={value} onInput={(event) => put(event.currentTarget.value)} />
-        : <input {...bound} type={type as "text"} required={required} autocomplete={autocomplete} value={value} onInput={(event) => put(event.currentTarget.value)} />}
+      {(bound) => {
+        if (rows) return <textarea {...bound} rows={rows} required={required} value={value} onInput={(event) => put(event.currentTarget.value)} />;
+        if (type === "date" || type === "datetime-local") return <TimeInput {...bound} type={type} required={required} value={value} onText={put} />;
+        return <input {...bound} type={type as "text"} required={required} autocomplete={autocomplete} value={value} onInput={(event) => put(event.currentTarget.value)} />;
+      }}
     </Field>
   );
 }
@@ -265,19 +272,25 @@ export function SelectField({ options, ...field }: SelectProps) {
 
 export function CheckField({ of, label }: { readonly of: string; readonly label: string }) {
   const draft = useFormDraft();
+  const id = useId();
   draft.shown.add(of);
+  const wrong = draft.problemsAt(of);
+  const bound = wrong.length > 0 ? { "aria-invalid": true as const, "aria-describedby": `${id}-wrong` } : {};
   return (
-    <label class="check">
-      <input type="checkbox" checked={draft.at(of) === true} onChange={(event) => draft.put(of, event.currentTarget.checked)} />
-      {label}
-    </label>
+    <>
+      <label class="check">
+        <input {...bound} type="checkbox" checked={draft.at(of) === true} onChange={(event) => draft.put(of, event.currentTarget.checked)} />
+        {label}
+      </label>
+      {wrong.length > 0 && <p class="wrong" id={`${id}-wrong`}>{wrong.join("; ")}</p>}
+    </>
   );
 }
 
-/** Fields that belong together; folded away unless `open`. */
+/** Fields that belong together; folded away unless `open`, or something of them is wrong. */
 export function Group({ title, open = false, children }: { title: string; open?: boolean; children: ComponentChildren }) {
   return (
-    <details class="group" open={open}>
+    <details class="group" open={open} onInvalidCapture={(event) => { event.currentTarget.open = true; }}>
       <summary>{title}</summary>
       <div class="fields">{children}</div>
     </details>

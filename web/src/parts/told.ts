@@ -6,6 +6,7 @@ import { useRef } from "preact/hooks";
 import { reached } from "../api/reach";
 import type { ChangedResource } from "../api/schema";
 import { type Changed, followChanges, gaps, put, scope } from "../state/fleet";
+import { insist } from "../state/needed";
 import { notice } from "../state/notices";
 
 interface Told<T> {
@@ -51,8 +52,11 @@ export function useToldList<T extends { readonly id: string }>({ resource, load,
       meanwhile.current = null;
       held.value = put(new Map(found.map((one) => [one.id, one])), told);
     };
-    queueMicrotask(() => read().catch(notice));
-    return end;
+    const stop = insist(read);
+    return () => {
+      stop();
+      end();
+    };
   });
   const reload = async (id: string) => {
     const whose = scope.peek();

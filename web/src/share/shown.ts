@@ -6,6 +6,7 @@ import { prepare, send } from "../api/http";
 import { Problem } from "../api/problem";
 import type { ShownVehicle, ShownVehicles } from "../api/schema";
 import { MOTIONS, type Fixes } from "../live/protocol";
+import { Newest } from "../parts/newest";
 import { serverSays } from "../state/clock";
 import { VehicleTable } from "../state/vehicles";
 
@@ -25,14 +26,19 @@ export const keyed = (vehicles: readonly ShownVehicle[]): readonly (readonly [ke
     return [alike === 0 ? vehicle.name : `${vehicle.name} (${alike + 1})`, vehicle];
   });
 
+const newest = new Newest();
+
 async function look(token: string): Promise<void> {
+  const counts = newest.ask();
   try {
     const found = await send<ShownVehicles>(prepare("get", "/s/{token}/vehicles", { path: { token } }), undefined);
+    if (!counts()) return;
     serverSays(found.asOf);
     shown.value = found;
     standing.value = "shown";
     place(found.vehicles);
   } catch (problem) {
+    if (!counts()) return;
     const status = problem instanceof Problem ? problem.status : 0;
     if (status === 404 || status === 410) {
       standing.value = status === 410 ? "over" : "unknown";

@@ -7,15 +7,17 @@ import { api, slices } from "../api/client";
 import { reached } from "../api/reach";
 import { me } from "../api/session";
 import type { Alert, AlertRule } from "../api/schema";
+import { whole } from "../numbers";
 import { call } from "./alerting";
 import { now } from "./clock";
 import { alertsTold, edits, organization, scope } from "./fleet";
 import { notice } from "./notices";
+import { once } from "./once";
 
-/** As many as the server gives at once, and so often: an urgent one may be older than many others. */
+/** As many as the server gives at once, and 10,000 of them: an urgent one may be older than many others. */
 const SLICE = 200;
-const MOST_SLICES = 3;
-/** What happens together is asked for once. */
+const MOST_SLICES = 50;
+/** What happens together is asked for once; where they are many slices, as much later. */
 const GATHER_MS = 300;
 /** What was put off asks again, and a drain is a day old, without a word of the feed. */
 const AGAIN_MS = 60_000;
@@ -31,10 +33,10 @@ export const isKnown = signal(false);
 export const isMore = signal(false);
 
 /** Those that nobody has seen first, the more urgent rule first, the newest first. */
-export const alerts = computed(() => [...open.value].sort((a, b) =>
-  Number(Boolean(a.acknowledgedAt)) - Number(Boolean(b.acknowledgedAt))
-  || RANKS.indexOf(a.rule) - RANKS.indexOf(b.rule)
-  || Date.parse(b.startedAt) - Date.parse(a.startedAt)));
+export const alerts = computed<readonly Alert[]>(() => open.value
+  .map((alert) => ({ alert, isSeen: Number(Boolean(alert.acknowledgedAt)), rank: RANKS.indexOf(alert.rule), at: Date.parse(alert.startedAt) }))
+  .sort((a, b) => a.isSeen - b.isSeen || a.rank - b.rank || b.at - a.at)
+  .map(({ alert }) => alert));
 
 /** How many nobody has seen. */
 export const unseen = computed(() => alerts.value.filter((alert) => !alert.acknowledgedAt).length);
@@ -55,16 +57,25 @@ interface Seen {
 const isNewSince = ({ detectedAt, snoozedUntil }: Alert, { isAll, at }: Seen): boolean =>
   isAll || Date.parse(detectedAt) >= at || Date.parse(snoozedUntil ?? "") >= at;
 
-async function load(): Promise<void> {
+const NOTHING = { data: [], pagination: { hasNextPage: false } };
+
+/** How many slices there were the last time. */
+let sliceCount = 1;
+
+/** Asks for all of them, one slice after the other; those of another organization, or from before something was done, count no more. */
+const load = once(async () => {
+  if (!me.peek() || !organization.peek()) return;
   const number = ++asked;
-  const at = now.peek();
+  const [at, whose] = [now.peek(), scope.peek()];
   let isAll = true;
-  const found = await slices(async (after) => {
-    const slice = await api.get("/v1/alerts", { query: { ...scope.peek(), open: true, limit: SLICE, after } });
+  const found = await slices<Alert>(async (after) => {
+    if (number !== asked) return NOTHING;
+    const slice = await api.get("/v1/alerts", { query: { ...whose, open: true, limit: SLICE, after } });
     isAll = !slice.pagination.hasNextPage;
     return slice;
   }, MOST_SLICES);
   if (number !== asked) return;
+  sliceCount = Math.max(1, Math.ceil(found.length / SLICE));
   const before = last;
   const fresh = before ? found.filter((alert) => !alert.acknowledgedAt && !before.ids.has(alert.id) && isNewSince(alert, before)) : [];
   const ids = found.map(({ id }) => id);
@@ -73,16 +84,22 @@ async function load(): Promise<void> {
   isKnown.value = true;
   isMore.value = !isAll;
   call(fresh);
-}
+});
 
 /** Follows the alerts of the organization shown, from now on. */
 export function followAlerts(): void {
   const title = document.title;
   let timer = 0;
+  let due = Infinity;
   const soon = (afterMs: number) => {
+    const at = performance.now() + afterMs;
+    // what is told all the time would put it off for ever
+    if (at >= due) return;
+    due = at;
     clearTimeout(timer);
     timer = window.setTimeout(() => {
-      if (me.peek() && organization.peek()) load().catch(notice);
+      due = Infinity;
+      load().catch(notice);
       soon(AGAIN_MS);
     }, afterMs);
   };
@@ -91,7 +108,9 @@ export function followAlerts(): void {
     whose.value;
     asked += 1;
     last = null;
+    sliceCount = 1;
     isKnown.value = false;
+    isMore.value = false;
     open.value = [];
     untracked(() => soon(0));
   });
@@ -99,20 +118,24 @@ export function followAlerts(): void {
     alertsTold.value;
     edits.value.alert;
     reached.value;
-    untracked(() => soon(GATHER_MS));
+    untracked(() => soon(GATHER_MS * sliceCount));
   });
-  effect(() => { document.title = unseen.value > 0 ? `(${unseen.value}) ${title}` : title; });
+  effect(() => { document.title = unseen.value > 0 ? `(${whole(unseen.value)}${isMore.value ? "+" : ""}) ${title}` : title; });
+}
+
+/** Shows what was done with one, without asking for all of them. */
+function take(done: Alert): void {
+  asked += 1;
+  open.value = open.peek().flatMap((one) => (one.id !== done.id ? [one] : done.open ? [done] : []));
 }
 
 /** Says that one is seen. */
 export async function acknowledge({ id }: Alert): Promise<void> {
-  await api.post("/v1/alerts/{id}/acknowledge", { path: { id }, query: scope.peek() });
-  await load();
+  take(await api.post("/v1/alerts/{id}/acknowledge", { path: { id }, query: scope.peek() }));
 }
 
 /** Puts one off for an hour. */
 export async function snooze({ id }: Alert, nowMs: number): Promise<void> {
   const until = new Date(nowMs + HOUR_MS).toISOString();
-  await api.post("/v1/alerts/{id}/snooze", { path: { id }, query: scope.peek(), body: { until } });
-  await load();
+  take(await api.post("/v1/alerts/{id}/snooze", { path: { id }, query: scope.peek(), body: { until } }));
 }

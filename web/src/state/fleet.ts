@@ -14,8 +14,11 @@ import { camera } from "./camera";
 import { serverSays } from "./clock";
 import { Events } from "./events";
 import { Inside } from "./inside";
+import { bring, missing, stopBringing } from "./needed";
 import { notice } from "./notices";
+import { once } from "./once";
 import { VehicleTable } from "./vehicles";
+import { takeAddress } from "./whose";
 
 const CHOSEN = "waypost.organization";
 const EVENTS_AT_START = 200;
@@ -168,7 +171,7 @@ async function loadLists(reading = loadVehicles()): Promise<void> {
   tell(positions.ids);
 }
 
-/** The server is found again: asks for what could not be loaded, and for what may have changed meanwhile. */
+/** Asks for what could not be loaded, and for what may have changed meanwhile. */
 async function catchUp(): Promise<void> {
   const shown = organization.peek();
   if (!me.peek()) return;
@@ -177,21 +180,28 @@ async function catchUp(): Promise<void> {
   else await loadLists();
 }
 
+/** The server is found again, or did not do it before. */
+export const tryAgain = (): Promise<void> => bring(catchUp, tryAgain);
+
 /** Follows whoever is signed in, from now on. */
 export function followSession(): void {
   // what happens then reads signals of its own, which must not start it again
   onChange(() => me.value?.id, (whose) => {
     feed.stop();
+    stopBringing();
+    missing.value = null;
     isReady.value = false;
     organization.value = null;
-    if (whose) findOrganizations().catch(notice);
+    if (!whose) return;
+    takeAddress(whose);
+    void bring(findOrganizations, tryAgain);
   });
-  onChange(() => reached.value, (times) => { if (times > 0) catchUp().catch(notice); });
+  onChange(() => reached.value, (times) => { if (times > 0) void tryAgain(); });
   onChange(() => organization.value?.id, (shown) => {
     feed.stop();
     forget();
     const found = shown ? organization.value : null;
-    if (found) follow(found).catch(notice);
+    if (found) void bring(() => follow(found), tryAgain);
   });
 }
 
@@ -204,6 +214,8 @@ function onChange<T>(read: () => T, act: (value: T) => void): void {
 }
 
 function forget(): void {
+  stopBringing();
+  missing.value = null;
   asked.clear();
   changed.length = 0;
   isListed.value = false;
@@ -251,7 +263,7 @@ function hear(said: Said): void {
       if (said.reason === "cursorExpired") {
         gaps.value += 1;
         edited(Object.keys(NO_EDITS) as ChangedResource[]);
-        loadLists().catch(notice);
+        void bring(loadLists, tryAgain);
       }
       break;
     case "heartbeat":
@@ -358,18 +370,4 @@ function isNew(ids: Iterable<string>, known: ReadonlyMap<string, unknown>): bool
     found = true;
   }
   return found;
-}
-
-/** The same work, one after the other: whoever asks while it runs waits for one more run, which sees their change. */
-function once(work: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | null = null;
-  let next: Promise<void> | null = null;
-  const run = (): Promise<void> => (running = work().finally(() => { running = null; }));
-  return () => {
-    if (!running) return run();
-    return (next ??= running.catch(() => {}).then(() => {
-      next = null;
-      return run();
-    }));
-  };
 }

@@ -42,10 +42,19 @@ export function leave(isMeant: boolean): void {
   location.hash = address;
 }
 
+/** A part of an address as it is meant; one that was cut off in the midst of a letter as it stands there. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** The parts of the path, and the query. */
 export const route = computed(() => {
   const [path = "", query = ""] = hash.value.replace(/^#\/?/, "").split("?");
-  return { parts: path.split("/").filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(query) };
+  return { parts: path.split("/").filter(Boolean).map(decoded), query: new URLSearchParams(query) };
 });
 
 /** The address of a view, for links: `href("vehicles", id)`. */
@@ -68,13 +77,25 @@ export function note(name: string, value: string | null): void {
 /** What is shown where the address names no view. */
 const FIRST_VIEW = "live";
 
+/** Takes each state that an address says back to what is usual. */
+const usually = new Set<() => void>();
+
+/** Somebody else comes: the address, and what was searched and looked at by it, are not theirs. */
+export function forgetAddress(): void {
+  for (const back of usually) back();
+  history.replaceState(null, "", "#/");
+  hash.value = location.hash;
+}
+
 /**
  * Keeps a state and a parameter in the address of a view the same, until the returned function is called: a link somebody opens says the
  * state, and what somebody changes is in the link they send. The usual value is not written; what `isOne` refuses is not read.
  */
 export function inAddress<T extends string>(view: string, name: string, state: Signal<T>, usual: T, isOne: (text: string) => boolean = () => true): () => void {
   let seen = "";
-  return effect(() => {
+  const back = () => { state.value = usual; };
+  usually.add(back);
+  const end = effect(() => {
     const { parts, query } = route.value;
     const now = state.value;
     if ((parts[0] ?? FIRST_VIEW) !== view) {
@@ -89,6 +110,10 @@ export function inAddress<T extends string>(view: string, name: string, state: S
       seen = hash.peek();
     });
   });
+  return () => {
+    usually.delete(back);
+    end();
+  };
 }
 
 /** The one-time token of a link that signs in, `#token=…`. It must not stay in the address or the history. */

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 
 import { dayAndTime, instantOf } from "../../format";
 import { Field, timeHint, useFormDraft } from "../../parts/form";
+import { TimeInput, isTime } from "../../parts/TimeInput";
 import { strings } from "../../strings";
 
 const words = strings.manage.fences;
@@ -16,9 +17,15 @@ const choiceOf = (from: unknown): Choice => (from === undefined ? "now" : from =
 export function EffectiveField({ now, isNew }: { now: string | null | undefined; isNew: boolean }) {
   const draft = useFormDraft();
   const [choice, choose] = useState(() => choiceOf(draft.at("/effectiveFrom")));
+  const [typed, setTyped] = useState("");
   const pick = (picked: Choice) => {
     choose(picked);
+    setTyped("");
     draft.put("/effectiveFrom", picked === "always" ? null : undefined);
+  };
+  const write = (text: string) => {
+    setTyped(text);
+    draft.put("/effectiveFrom", isTime(text) ? new Date(instantOf(text)).toISOString() : undefined);
   };
   return (
     <>
@@ -32,12 +39,7 @@ export function EffectiveField({ now, isNew }: { now: string | null | undefined;
           </select>
         )}
       </Field>
-      {choice === "at" && (
-        <input type="datetime-local" required aria-label={words.effectiveFrom} onInput={(event) => {
-          const { value } = event.currentTarget;
-          draft.put("/effectiveFrom", value === "" ? undefined : new Date(instantOf(value)).toISOString());
-        }} />
-      )}
+      {choice === "at" && <TimeInput type="datetime-local" required aria-label={words.effectiveFrom} value={typed} onText={write} />}
     </>
   );
 }

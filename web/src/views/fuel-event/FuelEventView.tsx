@@ -1,7 +1,7 @@
 // One refuel or drain with its evidence, and what somebody found of it. Prints on one page.
 
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
-import { useId } from "preact/hooks";
+import { useId, useLayoutEffect } from "preact/hooks";
 
 import { api } from "../../api/client";
 import { may } from "../../api/permissions";
@@ -11,12 +11,12 @@ import { measure, span } from "../../format";
 import { placeText } from "../../map/place_text";
 import { type Person, Phone } from "../../parts/Driver";
 import { Empty } from "../../parts/Empty";
+import { Refused, useDraft } from "../../parts/form";
 import { Time } from "../../parts/Time";
 import { NearTown } from "../../parts/NearTown";
 import { useAnswer } from "../../parts/answer";
 import { edits, fenceName, scope } from "../../state/fleet";
-import { notice } from "../../state/notices";
-import { href } from "../../state/route";
+import { hold, href } from "../../state/route";
 import { fuelEventWords as words } from "../../strings_fuel_event";
 import "../../styles/fuel_event.css";
 import { FuelChart } from "../vehicle/FuelChart";
@@ -110,15 +110,13 @@ function Facts({ event, driver }: { event: JudgedFuelEvent; driver: Person | nul
 const OUTCOMES = Object.keys(words.outcomes) as FuelOutcome[];
 
 function Verdict({ event: { id, status, verdict }, onJudged }: Omit<Props, "evidence">) {
-  const note = useSignal(verdict?.note ?? "");
-  const isBusy = useSignal(false);
+  const draft = useDraft(() => ({ note: verdict?.note ?? "" }), verdict?.decidedAt);
   const field = useId();
-  const judge = async (outcome: FuelOutcome) => {
-    isBusy.value = true;
-    const body = { outcome, note: note.value.trim() || null };
-    await api.put("/v1/fuel/events/{eventId}/verdict", { path: { eventId: id }, query: scope.peek(), body }).then(onJudged, notice);
-    isBusy.value = false;
-  };
+  useLayoutEffect(() => hold(() => Object.keys(draft.changes()).length > 0), [draft]);
+  const judge = (outcome: FuelOutcome) => draft.submit(async () => {
+    const body = { outcome, note: String(draft.value.peek()["note"]).trim() || null };
+    onJudged(await api.put("/v1/fuel/events/{eventId}/verdict", { path: { eventId: id }, query: scope.peek(), body }));
+  });
   return (
     <section>
       <h3>{words.verdict}</h3>
@@ -130,12 +128,13 @@ function Verdict({ event: { id, status, verdict }, onJudged }: Omit<Props, "evid
         <form class="form" onSubmit={(event) => event.preventDefault()}>
           <div class="field">
             <label for={field}>{words.note}</label>
-            <textarea id={field} rows={2} maxLength={1000} aria-describedby={`${field}-hint`} value={note} onInput={(event) => { note.value = event.currentTarget.value; }} />
+            <textarea id={field} rows={2} maxLength={1000} aria-describedby={`${field}-hint`} value={String(draft.at("/note"))} onInput={(event) => draft.put("/note", event.currentTarget.value)} />
             <p class="hint" id={`${field}-hint`}>{words.noteHint}</p>
           </div>
+          <Refused draft={draft} />
           <div class="fuel-event-verdicts">
             {OUTCOMES.map((outcome) => (
-              <button key={outcome} type="button" disabled={isBusy.value} aria-pressed={verdict?.outcome === outcome} onClick={() => void judge(outcome)}>{words.outcomes[outcome]}</button>
+              <button key={outcome} type="button" disabled={draft.isBusy.value} aria-pressed={verdict?.outcome === outcome} onClick={() => void judge(outcome)}>{words.outcomes[outcome]}</button>
             ))}
           </div>
         </form>

@@ -20,12 +20,14 @@ import { alertWords as words } from "../../strings_alerts";
 
 /** So many past ones at once. */
 const PAST = 20;
+/** Of those that ask for attention as many as anybody reads; the others move up as these are seen to. */
+const MOST_ROWS = 200;
 
 export function Attention() {
   const isPastShown = useSignal(false);
   const drains = [...suspected.value].filter(([, event]) => event.type === "drain");
   const many = alerts.value.length + drains.length;
-  const summary = many > 0 ? words.count(many, isMore.value) : isKnown.value && words.nothing;
+  const summary = many > 0 ? words.count(isMore.value ? alerts.value.length : many, isMore.value) : isKnown.value && words.nothing;
   return (
     <section class="panel attention" aria-label={words.title}>
       <header class="panel-head">
@@ -45,8 +47,9 @@ export function Attention() {
                 </div>
               </li>
             ))}
-            {alerts.value.map((alert) => <Row key={alert.id} alert={alert} />)}
+            {alerts.value.slice(0, MOST_ROWS).map((alert) => <Row key={alert.id} alert={alert} />)}
           </ol>
+          {alerts.value.length > MOST_ROWS && <p class="empty quiet">{words.notShown(alerts.value.length - MOST_ROWS, isMore.value)}</p>}
           {isPastShown.value && <Past />}
         </div>
       )}

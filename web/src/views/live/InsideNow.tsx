@@ -7,7 +7,7 @@ import { Age } from "../../parts/Age";
 import { Empty } from "../../parts/Empty";
 import { Panel } from "../../parts/Panel";
 import { byName, inFull } from "../../format";
-import { fenceName, fences, vehicleName } from "../../state/fleet";
+import { fenceName, fences, isListed, vehicleName } from "../../state/fleet";
 import type { Stay } from "../../state/inside";
 import { liveHref, moment, stays as shown } from "../../state/past";
 import { href } from "../../state/route";
@@ -25,7 +25,7 @@ export function InsideNow() {
   const stays = all.reduce((sum, fence) => sum + fence.stays.length, 0);
   return (
     <Panel title={moment.value === null ? words.title : words.titleThen} note={stays > 0 ? words.count(stays) : ""}>
-      {all.length === 0 && (fences.value.size === 0
+      {all.length === 0 && isListed.value && (fences.value.size === 0
         ? <Empty what={words.noFences} next={words.noFencesNext} action={may("writeGeofences") && { text: strings.manage.fences.new, address: href("fences", "new") }} />
         : <Empty what={words.empty} next={words.emptyNext} />)}
       {all.map(({ id, ...fence }) => <Fence key={id} {...fence} />)}

@@ -1,6 +1,7 @@
 // The clock of Live: dragged back, it shows everybody as of then.
 
 import { dayAndTime, dayOf, startOfDay, timeOfDay } from "../../format";
+import { DayInput } from "../../parts/TimeInput";
 import { now } from "../../state/clock";
 import { go, isLoading, moment, point } from "../../state/past";
 import { pastWords as words } from "../../strings_past";
@@ -17,11 +18,10 @@ export function TimeMachine() {
   const day = dayOf(at);
   const from = startOfDay(day);
   const last = Math.min(startOfDay(day, 1), now.peek()) - SECOND_MS;
-  const pick = (named: string) => { if (named !== "") go(possible(at - from + startOfDay(named))); };
   const slid = (event: { currentTarget: HTMLInputElement }) => possible(from + Number(event.currentTarget.value) * SECOND_MS);
   return (
     <div class="time-machine" role="group" aria-label={words.title}>
-      <input type="date" aria-label={words.day} value={day} max={dayOf(now.peek())} onChange={(event) => pick(event.currentTarget.value)} />
+      <DayInput label={words.day} day={day} last={dayOf(now.peek())} onPick={(named) => go(possible(at - from + startOfDay(named)))} />
       <b><time dateTime={new Date(at).toISOString()}>{timeOfDay(at)}</time></b>
       <button type="button" class="primary" onClick={() => go(null)}>{words.backToNow}</button>
       <input

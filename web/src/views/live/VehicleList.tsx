@@ -32,7 +32,7 @@ export function VehicleList({ chosen }: { chosen: string | null }) {
       />
       {all === 0 && (waiting.length > 0
         ? <Empty what={words.waitingFor(waiting.length === 1 ? waiting[0]?.name ?? "" : words.count(waiting.length))} next={words.waitingNext} action={next()} />
-        : <Empty what={words.empty} next={words.emptyNext} action={next()} />)}
+        : isListed.value && <Empty what={words.empty} next={words.emptyNext} action={next()} />)}
       {all > 0 && ids.length === 0 && <Empty what={words.none} next={words.noneNext} />}
       {ids.length > 0 && <VirtualTable label={words.title} head={<Head />} ids={ids} row={(id, index) => <Row key={id} id={id} index={index} isChosen={id === chosen} />} />}
     </section>

@@ -2,7 +2,6 @@
 
 import { api } from "../../api/client";
 import { may } from "../../api/permissions";
-import { signOut } from "../../api/session";
 import { conventions } from "../../conventions";
 import { byName, fullName } from "../../format";
 import { lookText } from "../../map/look";
@@ -11,6 +10,7 @@ import { fences, scope, vehicles } from "../../state/fleet";
 import { href, orAsk } from "../../state/route";
 import { loadTowns } from "../../state/towns";
 import { choice } from "../../state/theme";
+import { leave } from "../../state/whose";
 import { strings } from "../../strings";
 import { VIEWS } from "../index";
 
@@ -49,7 +49,7 @@ function commands(): Target[] {
     ...act("new-webhook", may("manageWebhooks"), to(href("webhooks", "new")), strings.manage.webhooks.new),
     ...act("invite", may("writeUsers"), to(href("users", "new")), strings.manage.users.invite),
     ...(["light", "dark", "auto"] as const).flatMap((one) => act(one, true, () => { choice.value = one; }, `${strings.theme.label}: ${strings.theme[one]}`)),
-    ...act("sign-out", true, () => orAsk(() => void signOut()), strings.signIn.signOut),
+    ...act("sign-out", true, () => orAsk(leave), strings.signIn.signOut),
   ];
 }
 

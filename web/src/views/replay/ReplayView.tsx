@@ -6,9 +6,10 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { api, slices } from "../../api/client";
 import { reached } from "../../api/reach";
 import type { Columns, Event } from "../../api/schema";
-import { dayOf, startOfDay, today } from "../../format";
+import { dayOf, isDay, startOfDay, today } from "../../format";
 import { Empty } from "../../parts/Empty";
 import { Finder } from "../../parts/FindField";
+import { DayInput } from "../../parts/TimeInput";
 import { findVehicles } from "../../parts/vehicles";
 import { organization, scope, vehicleName } from "../../state/fleet";
 import { notice } from "../../state/notices";
@@ -24,7 +25,6 @@ import { Timeline } from "./Timeline";
 import { Playback } from "./playback";
 import { type Stop, loadStops } from "./stops";
 
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
 /** As many as the server gives at once. */
 const MOST_EVENTS = 200;
 /** A moment that is looked at for so long is in the address. */
@@ -46,7 +46,7 @@ export function ReplayView({ parts }: { parts: readonly string[] }) {
   const asked = route.value.query;
   const at = Date.parse(asked.get("at") ?? "");
   const named = asked.get("day") ?? "";
-  const day = DAY.test(named) ? named : Number.isNaN(at) ? today.value : dayOf(at);
+  const day = [named, Number.isNaN(at) ? "" : dayOf(at)].find(isDay) ?? today.value;
   return (
     <div class="replay">
       <Choice id={id} day={day} />
@@ -61,14 +61,14 @@ const address = (id: string, day: string): string => `${href("replay", id)}?day=
 
 function Choice({ id, day }: { id: string | null; day: string }) {
   const words = strings.replay;
-  const go = (to: string | null, when: string) => { if (to && DAY.test(when)) location.hash = address(to, when); };
+  const go = (to: string | null, when: string) => { if (to && isDay(when)) location.hash = address(to, when); };
   const step = (days: number) => go(id, dayOf(startOfDay(day, days)));
   return (
     <div class="replay-choice">
       <h2>{id ? vehicleName(id) : words.title}</h2>
       <Finder label={words.vehicle} chosen={id} name={vehicleName} find={find} onChoose={(to) => go(to, day)} />
       <label>{words.day}
-        <input type="date" value={day} max={today.value} onChange={(event) => go(id, event.currentTarget.value)} />
+        <DayInput label={words.day} day={day} last={today.value} onPick={(picked) => go(id, picked)} />
       </label>
       <button type="button" aria-label={words.before} disabled={!id} onClick={() => step(-1)}>‹</button>
       <button type="button" aria-label={words.after} disabled={!id || day >= today.value} onClick={() => step(1)}>›</button>

@@ -4,7 +4,8 @@ import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import type { TripEvent } from "../../api/schema";
-import { date, dayOf, duration, measure, startOfDay } from "../../format";
+import { date, dayOf, duration, isDay, measure, startOfDay } from "../../format";
+import { DayInput } from "../../parts/TimeInput";
 import { useAnswer } from "../../parts/answer";
 import { now } from "../../state/clock";
 import { edits, events, newestTrip, positions, vehicleName } from "../../state/fleet";
@@ -17,7 +18,6 @@ import { Overspeeds } from "./Overspeeds";
 import { Visits } from "./Visits";
 import { type Day, loadDay, partsOf, sumOf } from "./day";
 
-const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const MINUTE_MS = 60_000;
 const words = strings.vehicleDay;
 
@@ -26,7 +26,7 @@ function asked(): { day: string; part: string | null } {
   const { query } = route.value;
   const named = query.get("day") ?? "";
   const today = dayOf(now.value);
-  return { day: DAY.test(named) && named <= today && !Number.isNaN(Date.parse(named)) ? named : today, part: query.get("part") };
+  return { day: isDay(named) && named <= today ? named : today, part: query.get("part") };
 }
 
 export function DayPart({ id }: { id: string }) {
@@ -80,13 +80,13 @@ function addressOf(id: string, day: string, part: string | null = null): string 
 
 function Choice({ id, day }: { id: string; day: string }) {
   const today = dayOf(now.value);
-  const go = (to: string) => { if (DAY.test(to) && to <= today) location.hash = addressOf(id, to); };
+  const go = (to: string) => { if (isDay(to) && to <= today) location.hash = addressOf(id, to); };
   return (
     <header class="part-head">
       <h3>{words.title}</h3>
       <span class="grow" />
       <button type="button" aria-label={words.before} onClick={() => go(dayOf(startOfDay(day, -1)))}>‹</button>
-      <input type="date" aria-label={words.day} value={day} max={today} onChange={(event) => go(event.currentTarget.value)} />
+      <DayInput label={words.day} day={day} last={today} onPick={go} />
       <button type="button" aria-label={words.after} disabled={day >= today} onClick={() => go(dayOf(startOfDay(day, 1)))}>›</button>
     </header>
   );

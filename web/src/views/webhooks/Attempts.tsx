@@ -1,6 +1,7 @@
 // The log of what a webhook was sent: newest first, what became of each, and sending it again.
 
 import { useSignal, useSignalEffect } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 
 import { api } from "../../api/client";
 import { reached } from "../../api/reach";
@@ -9,6 +10,7 @@ import { instantOf, localTime, moment } from "../../format";
 import { Dialog } from "../../parts/Dialog";
 import { Form, TextField, useDraft } from "../../parts/form";
 import { useEvery } from "../../parts/Listing";
+import { Newest } from "../../parts/newest";
 import { Time } from "../../parts/Time";
 import { now } from "../../state/clock";
 import { scope } from "../../state/fleet";
@@ -78,11 +80,16 @@ export function Attempts({ webhook, tried, isSending, resend }: Props) {
 function useAttempts(id: string, outcome: { readonly value: Filter }, tried: readonly WebhookAttempt[]) {
   const pages = useSignal<readonly (readonly WebhookAttempt[])[] | null>(null);
   const total = useSignal(0);
+  const newest = useMemo(() => new Newest(), []);
   const page = async (number: number) => {
     const only = outcome.value;
+    const counts = newest.ask();
     const query = { ...scope.peek(), page: number, limit: PAGE, ...(only ? { outcome: OUTCOMES[only] } : {}) };
     const { data, pagination } = await api.get("/v1/webhooks/{id}/attempts", { path: { id }, query });
     if (outcome.value !== only) return;
+    const isNewest = counts();
+    // the first page read anew takes the place of all; each of the others follows those that are there
+    if (number === 1 ? !isNewest : pages.peek()?.length !== number - 1) return;
     total.value = pagination.totalPages;
     pages.value = number === 1 ? [data] : [...(pages.peek() ?? []), data];
   };

@@ -1,1 +1,0 @@
-export{t as FleetMap}from"./fleet_map-DFOt3hKt.js";

@@ -1,0 +1,1 @@
+export{t as FleetMap}from"./fleet_map-B8U39_v8.js";

@@ -1,0 +1,1 @@
+var e=class{#e=0;#t=0;ask(){this.#e+=1;let e=this.#e;return()=>e<=this.#t?!1:(this.#t=e,!0)}forget(){this.#t=this.#e}};export{e as t};

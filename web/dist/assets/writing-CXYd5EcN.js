@@ -1,1 +1,0 @@
-function e(){let e=new Set;return{hold(t){return e.add(t),()=>{e.delete(t)}},isHeld:()=>[...e].some(e=>e())}}var{hold:t,isHeld:n}=e();export{e as n,n as r,t};

@@ -1,0 +1,73 @@
+// What the page cannot do without: where the server fails at it, people are told so, and it is asked for again until it is there.
+
+import { signal } from "@preact/signals";
+
+import { Problem, sentence } from "../api/problem";
+import { isAway } from "../api/reach";
+import { dismiss, notice } from "./notices";
+
+const AGAIN_MS = 3000;
+
+/** Why something of it is missing, as a sentence; null where nothing is. */
+export const missing = signal<string | null>(null);
+
+let newest = 0;
+let again = 0;
+
+/** Whether the server failed, or takes nothing for a moment: the same may go well soon. */
+const isPassing = (problem: unknown) =>
+  problem instanceof Problem && (problem.status >= 500 || problem.status === 429) && !isAway(problem);
+
+/**
+ * Does work that brings what is needed; `next` is done a little later where the server fails at it. Of a server that is away nothing is
+ * asked: it is looked for, and `reached` tells when it is found.
+ */
+export async function bring(work: () => Promise<void>, next: () => Promise<void>): Promise<void> {
+  stopBringing();
+  const number = newest;
+  try {
+    await work();
+    if (number === newest) missing.value = null;
+  } catch (problem) {
+    // what was begun later tells how it stands
+    if (number !== newest) return;
+    const isAgain = isPassing(problem);
+    missing.value = isAgain ? sentence(problem) : null;
+    if (isAgain) again = window.setTimeout(() => void next(), AGAIN_MS);
+    else notice(problem);
+  }
+}
+
+/**
+ * Asks for something that a part of the page shows, soon; where the server fails, again and again until there is an answer, or the returned
+ * function is called. Why there is none is said once, and no longer than that.
+ */
+export function insist(ask: () => Promise<void>): () => void {
+  let [isOver, said, timer] = [false, "", 0];
+  const end = () => {
+    isOver = true;
+    clearTimeout(timer);
+    if (said) dismiss(said);
+  };
+  const attempt = async () => {
+    if (isOver) return;
+    try {
+      await ask();
+      if (said) dismiss(said);
+    } catch (problem) {
+      if (isOver) return;
+      if (sentence(problem) !== said) notice(problem);
+      if (!isPassing(problem)) return;
+      said = sentence(problem);
+      timer = window.setTimeout(() => void attempt(), AGAIN_MS);
+    }
+  };
+  queueMicrotask(() => void attempt());
+  return end;
+}
+
+/** What is underway counts no more: something else is needed now. */
+export function stopBringing(): void {
+  clearTimeout(again);
+  newest += 1;
+}
