@@ -181,6 +181,17 @@ test("who signs in after somebody else in the same tab does not find what they s
   await enter(fleet);
   await search.waitFor();
   assert.doesNotMatch(hash(page), /q=/);
+
+  // a link that is opened after the end is of whoever signs in, and says nothing of who was there before
+  await search.fill("secret");
+  await eventually(() => assert.match(hash(page), /q=secret/));
+  await expire();
+  await page.evaluate(() => { location.hash = "#/live?show=stopped"; });
+  await enter(colleague);
+  await search.waitFor();
+  assert.match(hash(page), /show=stopped/);
+  assert.doesNotMatch(hash(page), /q=/);
+  assert.equal(await search.inputValue(), "");
   assert.deepEqual(page.faults, []);
 });
 

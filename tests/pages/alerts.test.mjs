@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Fleet, eventually, findings, isLive, isSettled, setUp, signIn } from "./harness/index.mjs";
+import { ADMIN, Fleet, PASSWORD, eventually, findings, isLive, isSettled, setUp, signIn } from "./harness/index.mjs";
 
 const DEPOT = { latitude: 59.33, longitude: 18.06 };
 const OUTSIDE = { latitude: 59.34, longitude: 18.06 };
@@ -260,4 +260,79 @@ for (const [total, said, more] of [[700, "700", "500 more, less urgent"], [10_00
     assert.ok(asked.every((from) => from < 10_000), "no more than are counted are asked for");
     assert.deepEqual(page.faults, []);
   });
+}
+
+test("what is done with an alert takes nothing from the alerts of another organization that are asked for meanwhile", async () => {
+  const [fleet, others] = [await Fleet.make(stage.server), await Fleet.make(stage.server)];
+  const bus = await fleet.vehicle("Bus 8", { tracking: { maxSpeedKmh: null, overspeedKmh: 50 } });
+  await speed(bus);
+  const page = await stage.page();
+  await page.addInitScript((id) => { if (!localStorage.getItem("waypost.organization")) localStorage.setItem("waypost.organization", id); }, fleet.organization.id);
+  await signIn(page, { email: ADMIN, password: PASSWORD });
+  const attention = region(page, "Attention");
+  await attention.getByRole("button", { name: /^Seen/ }).waitFor();
+  const gates = { done: gate(), found: gate() };
+  await page.route(({ pathname }) => pathname.endsWith("/acknowledge"), async (route) => {
+    await gates.done.isOpen;
+    await route.continue();
+  });
+  await page.route(({ pathname, searchParams }) => pathname === "/v1/alerts" && searchParams.get("organizationId") === others.organization.id, async (route) => {
+    await gates.found.isOpen;
+    await route.continue();
+  });
+  const isDone = page.waitForResponse((answer) => answer.url().includes("/acknowledge"));
+  await attention.getByRole("button", { name: /^Seen/ }).click();
+  const isAsked = page.waitForRequest((request) => request.url().includes("/v1/alerts?") && request.url().includes(others.organization.id));
+  await page.getByLabel("Organization", { exact: true }).selectOption(others.organization.id);
+  await isAsked;
+  gates.done.open();
+  await (await isDone).finished();
+  // what the page does with that answer is done
+  await page.evaluate(() => new Promise((tell) => { setTimeout(tell, 0); }));
+  gates.found.open();
+  // far sooner than they are asked for again of themselves
+  await attention.getByText("Nothing", { exact: true }).waitFor({ timeout: 30_000 });
+  assert.deepEqual(page.faults, []);
+});
+
+test("an answer from before something was done with an alert does not take that back", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const tracking = { maxSpeedKmh: null, overspeedKmh: 50 };
+  const [bus, tram] = [await fleet.vehicle("Bus 8", { tracking }), await fleet.vehicle("Tram 7", { tracking })];
+  await speed(bus);
+  const page = await stage.page();
+  await signIn(page, fleet);
+  const attention = region(page, "Attention");
+  const seen = attention.getByRole("button", { name: /^Seen.*Bus 8/ });
+  await seen.waitFor();
+  await isSettled(page);
+  const held = [];
+  const isOpenAlerts = ({ pathname, searchParams }) => pathname === "/v1/alerts" && searchParams.get("open") === "true";
+  await page.route(isOpenAlerts, async (route) => {
+    const answer = await route.fetch();
+    const holding = gate();
+    held.push(holding);
+    await holding.isOpen;
+    // one that the page gave up, or that the end of the test let go
+    await route.fulfill({ response: answer }).catch(() => {});
+  });
+  await speed(tram);
+  await eventually(async () => assert.ok(held.length > 0));
+  await seen.click();
+  await attention.getByText(/seen by/).waitFor();
+  held[0].open();
+  // one question after the other: the answer to the first is taken in by the time of the second
+  await eventually(async () => assert.ok(held.length > 1));
+  assert.equal(await seen.count(), 0);
+  await page.unroute(isOpenAlerts);
+  held[1].open();
+  await isSettled(page);
+  assert.deepEqual(page.faults, []);
+});
+
+/** What waits for `isOpen` goes on once it is opened. */
+function gate() {
+  let open;
+  const isOpen = new Promise((resolve) => { open = resolve; });
+  return { isOpen, open };
 }

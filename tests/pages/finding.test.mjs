@@ -75,3 +75,62 @@ test("who types and goes on at once gets what was typed, not what was found by f
   await page.waitForURL((url) => url.hash.startsWith(`#/replay/${tram.id}`));
   assert.deepEqual(page.faults, []);
 });
+
+/** Somebody on a driver who assigns a vehicle; what is asked for by "tram" waits until `release`. */
+async function assigning() {
+  const fleet = await Fleet.make(stage.server);
+  for (const name of ["Bus 1", "Tram 7", "Van 9"]) await fleet.vehicle(name);
+  const driver = await fleet.admin.post("/v1/drivers", { firstName: "Astrid", lastName: "Lind" });
+  const page = await stage.page();
+  await signIn(page, fleet);
+  await visit(page, `#/drivers/${driver.id}`);
+  let release;
+  const answer = new Promise((resolve) => { release = resolve; });
+  await page.route(({ pathname, searchParams }) => pathname === "/v1/vehicles" && searchParams.get("q") === "tram", async (route) => {
+    const isFailing = await answer;
+    await (isFailing ? route.fulfill({ status: 500, body: "" }) : route.continue());
+  });
+  await page.getByRole("button", { name: "Assign vehicle" }).click();
+  const dialog = page.getByRole("dialog");
+  return { page, dialog, box: dialog.getByRole("combobox", { name: "Vehicle" }), release };
+}
+
+test("what is typed and entered is chosen once it is found, though nothing was offered yet and somebody has gone on", async () => {
+  const { page, dialog, box, release } = await assigning();
+  await box.fill("tram");
+  await box.press("Enter");
+  await box.press("Tab");
+  assert.equal(await box.inputValue(), "tram", "it is looked for");
+  assert.equal(await dialog.getByText("Not saved").count(), 0);
+  release(false);
+  await eventually(async () => assert.equal(await box.inputValue(), "Tram 7"));
+  await dialog.getByRole("button", { name: "Assign" }).click();
+  await page.getByRole("button", { name: "Unassign Tram 7" }).waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
+test("what is typed and entered and cannot be looked for is not left in a field that somebody has left", async () => {
+  const { page, box, release } = await assigning();
+  await box.fill("tram");
+  await box.press("Enter");
+  await box.press("Tab");
+  release(true);
+  await eventually(async () => assert.equal(await box.inputValue(), "Bus 1", "what was chosen stays"));
+  assert.equal(await page.locator(".notice").count(), 1, "and said");
+  assert.deepEqual(page.faults, []);
+});
+
+test("who goes to one of those that are offered gets that one, whatever is looked for still", async () => {
+  const { page, box, release } = await assigning();
+  await box.click();
+  await page.getByRole("option", { name: "Van 9" }).waitFor();
+  await box.fill("tram");
+  await box.press("ArrowDown");
+  await box.press("ArrowDown");
+  await box.press("Enter");
+  assert.equal(await box.inputValue(), "Van 9");
+  release(false);
+  await isSettled(page);
+  assert.equal(await box.inputValue(), "Van 9");
+  assert.deepEqual(page.faults, []);
+});

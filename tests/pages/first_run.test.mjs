@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { PASSWORD, Server, isLive, setUp } from "./harness/index.mjs";
+import { Client, PASSWORD, Server, isLive, setUp } from "./harness/index.mjs";
 
 const stage = setUp();
 
@@ -64,7 +64,13 @@ test("a forgotten password is set anew, and signs in", async () => {
   await isLive(page);
 });
 
-test("a server's first administrator makes the account, is signed in, and makes the first organization", async (t) => {
+const isActivation = ({ pathname }) => pathname.startsWith("/v1/organizations/activate/");
+const FAILED = {
+  status: 500, contentType: "application/problem+json", body: JSON.stringify({ status: 500, code: "internal", title: "It failed", detail: "It did not work." }),
+};
+
+/** A server of its own and its first administrator on the page, signed in. */
+async function firstAdministrator(t) {
   const server = await Server.fresh();
   t.after(() => server.remove());
   const page = await stage.page({ server });
@@ -73,6 +79,11 @@ test("a server's first administrator makes the account, is signed in, and makes 
   await page.getByLabel(/^Password/).fill(PASSWORD);
   await page.getByRole("button", { name: "Make it" }).click();
   await page.getByRole("heading", { name: "The first organization" }).waitFor();
+  return { server, page };
+}
+
+test("a server's first administrator makes the account, is signed in, and makes the first organization", async (t) => {
+  const { page } = await firstAdministrator(t);
   const form = page.getByRole("form", { name: "The first organization" });
   await form.getByLabel("Name", { exact: true }).fill("Ida's buses");
   await form.getByLabel("Contact e-mail").fill("office@example.org");
@@ -88,14 +99,8 @@ test("a server's first administrator makes the account, is signed in, and makes 
   assert.deepEqual(page.faults, []);
 });
 
-test("where the first organization is made and its activation fails, that is what is tried again, also after the page was loaded anew", async (t) => {
-  const server = await Server.fresh();
-  t.after(() => server.remove());
-  const page = await stage.page({ server });
-  await page.goto(server.setupPath);
-  await page.getByLabel("E-mail").fill("root@example.org");
-  await page.getByLabel(/^Password/).fill(PASSWORD);
-  await page.getByRole("button", { name: "Make it" }).click();
+test("where the first organization is made and its activation fails, that is what is tried again, also by who signs in anew", async (t) => {
+  const { page } = await firstAdministrator(t);
   const form = page.getByRole("form", { name: "The first organization" });
   await form.getByLabel("Name", { exact: true }).fill("Ida's buses");
   await form.getByLabel("Contact e-mail").fill("office@example.org");
@@ -104,24 +109,74 @@ test("where the first organization is made and its activation fails, that is wha
   await form.getByLabel("E-mail", { exact: true }).fill("ida@example.org");
   const made = [];
   page.on("request", (request) => { if (request.method() === "POST" && new URL(request.url()).pathname === "/v1/organizations") made.push(request.postData()); });
-  const isActivation = ({ pathname }) => pathname.startsWith("/v1/organizations/activate/");
-  await page.route(isActivation, (route) => route.fulfill({
-    status: 500, contentType: "application/problem+json", body: JSON.stringify({ status: 500, code: "internal", title: "It failed", detail: "It is not activated." }),
-  }));
+  await page.route(isActivation, (route) => route.fulfill(FAILED));
   await form.getByRole("button", { name: "Create and activate" }).click();
-  await form.getByText("Ida's buses is made, and not active.").waitFor();
-  await form.getByText("Not saved: It is not activated.").waitFor();
+  await form.getByText("Ida's buses exists but is not active.").waitFor();
+  await form.getByText("Not saved: It did not work.").waitFor();
   assert.equal(await form.getByLabel("Name", { exact: true }).isDisabled(), true, "what is made is not written any more");
   await form.getByRole("button", { name: "Activate" }).click();
-  await form.getByText("Not saved: It is not activated.").waitFor();
+  await form.getByText("Not saved: It did not work.").waitFor();
   assert.equal(made.length, 1);
 
-  await page.reload();
+  await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+  const password = page.getByLabel("Password", { exact: true });
+  await password.or(page.getByRole("dialog")).first().waitFor();
+  assert.equal(await page.getByRole("dialog").count(), 0, "all that was written is stored");
+  await page.getByLabel("E-mail").fill("root@example.org");
+  await password.fill(PASSWORD);
+  await page.getByRole("button", { name: "Sign in" }).click();
   await page.unroute(isActivation);
   const awaited = page.getByRole("form", { name: "Ida's buses" });
-  await awaited.getByText("Ida's buses is made, and not active.").waitFor();
+  await awaited.getByText("Ida's buses exists but is not active. Contact e-mail: office@example.org").waitFor();
+  assert.equal(await page.getByRole("heading", { name: "The first organization" }).count(), 0, "it is not the first");
+  assert.equal(await awaited.getByRole("checkbox").count(), 0, "no program made it");
+
+  // it is active, and the list of those that are fails
+  const isList = ({ pathname }) => pathname === "/v1/organizations";
+  await page.route(isList, (route) => route.fulfill(FAILED));
   await awaited.getByRole("button", { name: "Activate" }).click();
+  await page.getByText("Some data could not be loaded; Waypost keeps trying. It did not work.").waitFor();
+  await page.unroute(isList);
   await page.getByRole("link", { name: "New vehicle" }).waitFor();
   assert.equal(made.length, 1);
+  assert.deepEqual(page.faults, []);
+});
+
+test("who activates an organization that a program made sees which, and lets it in only by saying so", async (t) => {
+  const { server, page } = await firstAdministrator(t);
+  const founder = "founder@programs.example.org";
+  const stranger = new Client(server.url);
+  await stranger.post("/v1/system-users", { name: "Founder", email: founder, password: PASSWORD });
+  await stranger.post(`/v1/system-users/verify-email/${(await server.linkFor(founder, "verify")).split("/verify/")[1]}`);
+  const program = new Client(server.url, (await stranger.post("/v1/system-users/login", { email: founder, password: PASSWORD })).accessToken);
+  const root = await Client.signIn(server, "root@example.org");
+  const organization = (slug) => ({
+    name: "Buses", slug, contactEmail: `${slug}@example.org`, admin: { email: `${slug}@example.org`, firstName: "Ida", lastName: "Holm" },
+  });
+  await program.post("/v1/organizations", organization("one"));
+  await root.post("/v1/organizations", organization("two"));
+
+  await page.reload();
+  const other = page.getByRole("form", { name: "two@example.org" });
+  await other.waitFor();
+  assert.equal(await other.getByRole("checkbox").count(), 0, "nobody waits there");
+  const form = page.getByRole("form", { name: "one@example.org" });
+  await form.getByText("otherwise it is left out for good").waitFor();
+  const box = form.getByRole("checkbox", { name: `Let ${founder} in` });
+  assert.equal(await box.isChecked(), false, "that is for somebody to say");
+  await page.route(isActivation, (route) => route.fulfill(FAILED));
+  const activation = () => page.waitForRequest((request) => isActivation(new URL(request.url())));
+  const unsaid = activation();
+  await form.getByRole("button", { name: "Activate" }).click();
+  assert.equal(new URL((await unsaid).url()).search, "");
+  await form.getByText("Not saved: It did not work.").waitFor();
+  await page.unroute(isActivation);
+
+  await box.check();
+  const said = activation();
+  await form.getByRole("button", { name: "Activate" }).click();
+  assert.equal(new URL((await said).url()).search, "?letFounderIn=true");
+  await page.getByRole("link", { name: "New vehicle" }).waitFor();
+  assert.ok((await program.get("/v1/auth/me")).organizationId, "it is in");
   assert.deepEqual(page.faults, []);
 });

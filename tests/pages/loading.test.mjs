@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Fleet, hasMap, isLive, setUp, signIn, visit } from "./harness/index.mjs";
+import { Fleet, eventually, hasMap, isLive, isSettled, setUp, signIn, visit } from "./harness/index.mjs";
 
 const stage = setUp();
 
@@ -76,7 +76,7 @@ for (const [status, code] of [[500, "internal"], [503, "busy"]]) {
     const page = await stage.page();
     const { mend } = await failing(page, status, code);
     await signIn(page, fleet);
-    const note = page.getByText("Not everything is loaded. It is asked for again by itself. The fences cannot be read.");
+    const note = page.getByText("Some data could not be loaded; Waypost keeps trying. The fences cannot be read.");
     await note.waitFor();
     assert.equal(await page.getByText("There is no fence yet").count(), 0, "nobody knows");
     await mend();
@@ -86,21 +86,121 @@ for (const [status, code] of [[500, "internal"], [503, "busy"]]) {
   });
 }
 
+/** The pauses of what is asked for again, in the order of their length: half of what chance adds to them. Milliseconds. */
+const PAUSES_MS = [2250, 4500, 9000, 18_000, 36_000, 45_000];
+
+/** Notes in `pauses` how long the page waits before it asks again; it then asks soon, or where `isNever` never. */
+async function notePauses(page, isNever) {
+  await page.addInitScript(([all, never]) => {
+    window.pauses = [];
+    // never twice the same: names are made of it
+    let asked = 0;
+    Math.random = () => 0.5 + (asked += 1) * 1e-9;
+    const { setTimeout } = window;
+    window.setTimeout = (act, after, ...rest) => {
+      const pause = Math.round(after);
+      if (!all.includes(pause)) return setTimeout(act, after, ...rest);
+      window.pauses.push(pause);
+      return never ? 0 : setTimeout(act, 50, ...rest);
+    };
+  }, [PAUSES_MS, isNever]);
+  return {
+    pauses: () => page.evaluate(() => window.pauses),
+    forget: () => page.evaluate(() => { window.pauses = []; }),
+  };
+}
+
+/** Signs in on the page as it stands, without loading it anew. */
+async function enter(page, { email, password }) {
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await isLive(page);
+}
+
+async function signOut(page) {
+  await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("E-mail").waitFor();
+}
+
 test("who does not want to wait tries again, and somebody else who signs in is told nothing of it", async () => {
   const fleet = await Fleet.make(stage.server);
   await fleet.circle("Depot", { latitude: 59.33, longitude: 18.06 });
+  const colleague = await fleet.person("viewer");
   const page = await stage.page();
+  await notePauses(page, true);
   const { mend } = await failing(page, 500, "internal");
   await signIn(page, fleet);
   const again = page.getByRole("button", { name: "Try again" });
   await again.waitFor();
+  await isSettled(page);
+  // by itself it asks no more
   const asked = page.waitForRequest((request) => request.url().includes("/v1/geofences"));
   await again.click();
   await asked;
-  await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
-  await page.getByLabel("E-mail").waitFor();
+  await signOut(page);
   assert.equal(await again.count(), 0);
   await mend();
+  await enter(page, colleague);
+  await page.getByText("Nobody is inside a fence").waitFor();
+  assert.equal(await again.count(), 0);
+  assert.deepEqual(page.faults, []);
+});
+
+test("a server that fails on and on is asked less and less often, up to about once a minute", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const page = await stage.page();
+  const { pauses, forget } = await notePauses(page, false);
+  const { mend } = await failing(page, 500, "internal");
+  const grow = () => eventually(async () => assert.deepEqual((await pauses()).slice(0, 7), [...PAUSES_MS, 45_000]));
+  await signIn(page, fleet);
+  await grow();
+  // whoever signs in next begins anew
+  await signOut(page);
+  await forget();
+  await enter(page, fleet);
+  await grow();
+  await mend();
+  await page.getByRole("button", { name: "Try again" }).waitFor({ state: "detached" });
+  await isSettled(page);
+
+  const isDrivers = ({ pathname }) => pathname === "/v1/drivers";
+  await page.route(isDrivers, (route) => route.fulfill({ status: 500, contentType: "application/problem+json", body: "{}" }));
+  await forget();
+  await page.goto("/#/drivers");
+  await grow();
+  await page.unroute(isDrivers);
+  await page.getByText("There is no driver yet").waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
+test("of why a list does not come the newest is said, and nothing else", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const page = await stage.page();
+  await signIn(page, fleet);
+  let detail = "The store is full.";
+  await page.route(({ pathname }) => pathname === "/v1/drivers", (route) => route.fulfill({
+    status: 500, contentType: "application/problem+json", body: JSON.stringify({ status: 500, code: "internal", title: "It failed", detail }),
+  }));
+  await page.goto("/#/drivers");
+  await page.locator(".notice").getByText("The store is full.").waitFor();
+  detail = "The disk is broken.";
+  await page.locator(".notice").getByText("The disk is broken.").waitFor();
+  assert.equal(await page.locator(".notice").count(), 1);
+  assert.deepEqual(page.faults, []);
+});
+
+test("what went wrong for somebody is not said above the sign-in of who comes next", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const page = await stage.page();
+  await signIn(page, fleet);
+  await page.route(({ pathname }) => pathname === "/v1/drivers", (route) => route.fulfill({
+    status: 400, contentType: "application/problem+json", body: JSON.stringify({ status: 400, code: "malformedRequest", title: "It failed", detail: "It cannot be read." }),
+  }));
+  await page.goto("/#/drivers");
+  await page.locator(".notice").getByText("It cannot be read.").waitFor();
+  await signOut(page);
+  assert.equal(await page.locator(".notice").count(), 0);
   assert.deepEqual(page.faults, []);
 });
 

@@ -138,8 +138,13 @@ test("a phone's menu has what its head leaves out", async () => {
   const head = page.getByRole("banner");
   assert.equal(await head.getByRole("button", { name: "Sign out" }).count(), 0);
   const menu = head.getByRole("button", { name: /^Manage/ });
+  await page.route(({ pathname }) => pathname === "/v1/drivers", (route) => route.fulfill({
+    status: 400, contentType: "application/problem+json", body: JSON.stringify({ status: 400, code: "malformedRequest", title: "It cannot be read" }),
+  }));
   await menu.click();
   await head.getByRole("link", { name: "Drivers" }).click();
+  await page.getByRole("button", { name: "Dismiss" }).waitFor();
+  assert.deepEqual(await tooSmall(page, ".notice"), []);
   await page.getByRole("heading", { name: "Drivers" }).waitFor();
   assert.equal(await menu.getAttribute("aria-expanded"), "false");
   await menu.click();

@@ -43,23 +43,40 @@ export function Finder({ label, chosen, name, none, find, onChoose, bound, requi
   const found = useSignal<readonly Thing[] | null>(null);
   /** What they were found by. */
   const foundBy = useRef("");
+  /** Whether what is typed is looked for still. */
+  const isAsked = useRef(false);
   /** Whether somebody wants the first of those that are still looked for. */
   const isEntered = useRef(false);
+  /** Whether somebody went to one of those that are offered by the arrow keys. */
+  const isMarked = useRef(false);
   const element = useRef<HTMLInputElement>(null);
   const marked = useSignal(0);
   useSignalEffect(() => {
     const wanted = typed.value;
     isEntered.current = false;
+    isMarked.current = false;
+    isAsked.current = wanted !== null;
     if (wanted === null) return undefined;
     let isNewest = true;
+    // who has left the field meanwhile waits for nothing more
+    const end = () => {
+      isAsked.current = false;
+      isEntered.current = false;
+      if (document.activeElement !== element.current) close();
+    };
     const timer = setTimeout(() => {
       find(wanted.trim(), MOST_OFFERED).then((things) => {
         if (!isNewest) return;
         found.value = things;
         foundBy.current = wanted;
         marked.value = 0;
+        isMarked.current = false;
         if (isEntered.current && things[0]) choose(things[0].id);
-      }, notice);
+        else end();
+      }, (problem: unknown) => {
+        notice(problem);
+        if (isNewest) end();
+      });
     }, found.peek() ? PAUSE_MS : 0);
     return () => {
       isNewest = false;
@@ -76,6 +93,7 @@ export function Finder({ label, chosen, name, none, find, onChoose, bound, requi
   };
   // who goes on has meant the only one there is; in a form nothing leads away from what is written
   const leave = () => {
+    if (isEntered.current) return;
     const [only, ...others] = foundBy.current === typed.peek() ? found.peek() ?? [] : [];
     if (bound && typed.peek()?.trim() && only && others.length === 0) choose(only.id);
     else close();
@@ -91,14 +109,18 @@ export function Finder({ label, chosen, name, none, find, onChoose, bound, requi
     const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
     const step = steps[event.key];
     if (step !== undefined) {
-      if (!isOpen) typed.value = "";
-      else if (offered.length > 0) marked.value = (at + step + offered.length) % offered.length;
-    } else if (event.key === "Enter" && isOpen) {
+      if (!isOpen) typed.value ??= "";
+      else if (offered.length > 0) {
+        marked.value = (at + step + offered.length) % offered.length;
+        isMarked.current = true;
+      }
+    } else if (event.key === "Enter" && typed.peek() !== null) {
       // it must not send the form
       const one = offered[at];
-      // what was found by fewer letters is not meant
-      if (foundBy.current !== typed.peek()) isEntered.current = true;
-      else if (one !== undefined) choose(one?.id ?? null);
+      // what was found by fewer letters is not meant, unless somebody went to it
+      if (isMarked.current || (isOpen && foundBy.current === typed.peek())) {
+        if (one !== undefined) choose(one?.id ?? null);
+      } else isEntered.current = isAsked.current && typed.peek()?.trim() !== "";
     } else if (event.key === "Escape" && isOpen) close();
     else return;
     event.preventDefault();

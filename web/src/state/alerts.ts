@@ -62,20 +62,28 @@ const NOTHING = { data: [], pagination: { hasNextPage: false } };
 /** How many slices there were the last time. */
 let sliceCount = 1;
 
-/** Asks for all of them, one slice after the other; those of another organization, or from before something was done, count no more. */
+/** What was done here since the newest question for all of them: its answer may be from before. */
+const done = new Map<string, Alert>();
+
+const withDone = (list: readonly Alert[]): readonly Alert[] =>
+  list.map((one) => done.get(one.id) ?? one).filter((one) => one.open);
+
+/** Asks for all of them, one slice after the other; those of another organization count no more. */
 const load = once(async () => {
   if (!me.peek() || !organization.peek()) return;
   const number = ++asked;
+  done.clear();
   const [at, whose] = [now.peek(), scope.peek()];
   let isAll = true;
-  const found = await slices<Alert>(async (after) => {
+  const answered = await slices<Alert>(async (after) => {
     if (number !== asked) return NOTHING;
     const slice = await api.get("/v1/alerts", { query: { ...whose, open: true, limit: SLICE, after } });
     isAll = !slice.pagination.hasNextPage;
     return slice;
   }, MOST_SLICES);
   if (number !== asked) return;
-  sliceCount = Math.max(1, Math.ceil(found.length / SLICE));
+  sliceCount = Math.max(1, Math.ceil(answered.length / SLICE));
+  const found = withDone(answered);
   const before = last;
   const fresh = before ? found.filter((alert) => !alert.acknowledgedAt && !before.ids.has(alert.id) && isNewSince(alert, before)) : [];
   const ids = found.map(({ id }) => id);
@@ -107,6 +115,7 @@ export function followAlerts(): void {
   effect(() => {
     whose.value;
     asked += 1;
+    done.clear();
     last = null;
     sliceCount = 1;
     isKnown.value = false;
@@ -124,9 +133,9 @@ export function followAlerts(): void {
 }
 
 /** Shows what was done with one, without asking for all of them. */
-function take(done: Alert): void {
-  asked += 1;
-  open.value = open.peek().flatMap((one) => (one.id !== done.id ? [one] : done.open ? [done] : []));
+function take(alert: Alert): void {
+  done.set(alert.id, alert);
+  open.value = withDone(open.peek());
 }
 
 /** Says that one is seen. */

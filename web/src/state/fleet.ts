@@ -14,11 +14,11 @@ import { camera } from "./camera";
 import { serverSays } from "./clock";
 import { Events } from "./events";
 import { Inside } from "./inside";
-import { bring, missing, stopBringing } from "./needed";
+import { bring, needNothing } from "./needed";
 import { notice } from "./notices";
 import { once } from "./once";
 import { VehicleTable } from "./vehicles";
-import { takeAddress } from "./whose";
+import { leaveAddress, takeAddress } from "./whose";
 
 const CHOSEN = "waypost.organization";
 const EVENTS_AT_START = 200;
@@ -188,11 +188,13 @@ export function followSession(): void {
   // what happens then reads signals of its own, which must not start it again
   onChange(() => me.value?.id, (whose) => {
     feed.stop();
-    stopBringing();
-    missing.value = null;
+    needNothing();
     isReady.value = false;
     organization.value = null;
-    if (!whose) return;
+    if (!whose) {
+      leaveAddress();
+      return;
+    }
     takeAddress(whose);
     void bring(findOrganizations, tryAgain);
   });
@@ -214,8 +216,7 @@ function onChange<T>(read: () => T, act: (value: T) => void): void {
 }
 
 function forget(): void {
-  stopBringing();
-  missing.value = null;
+  needNothing();
   asked.clear();
   changed.length = 0;
   isListed.value = false;

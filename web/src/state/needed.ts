@@ -6,13 +6,19 @@ import { Problem, sentence } from "../api/problem";
 import { isAway } from "../api/reach";
 import { dismiss, notice } from "./notices";
 
+/** The first pause is at most so long, each further one up to twice as long. */
 const AGAIN_MS = 3000;
+const MOST_MS = 60_000;
+/** Not at the moment when other tabs and people ask again. */
+const pauseMs = (failures: number): number => Math.min(MOST_MS, AGAIN_MS * 2 ** failures) * (0.5 + Math.random() / 2);
 
 /** Why something of it is missing, as a sentence; null where nothing is. */
 export const missing = signal<string | null>(null);
 
 let newest = 0;
 let again = 0;
+/** How often in a row what is needed failed. */
+let failures = 0;
 
 /** Whether the server failed, or takes nothing for a moment: the same may go well soon. */
 const isPassing = (problem: unknown) =>
@@ -27,13 +33,13 @@ export async function bring(work: () => Promise<void>, next: () => Promise<void>
   const number = newest;
   try {
     await work();
-    if (number === newest) missing.value = null;
+    if (number === newest) needNothing();
   } catch (problem) {
     // what was begun later tells how it stands
     if (number !== newest) return;
     const isAgain = isPassing(problem);
     missing.value = isAgain ? sentence(problem) : null;
-    if (isAgain) again = window.setTimeout(() => void next(), AGAIN_MS);
+    if (isAgain) again = window.setTimeout(() => void next(), pauseMs(failures++));
     else notice(problem);
   }
 }
@@ -43,7 +49,7 @@ export async function bring(work: () => Promise<void>, next: () => Promise<void>
  * function is called. Why there is none is said once, and no longer than that.
  */
 export function insist(ask: () => Promise<void>): () => void {
-  let [isOver, said, timer] = [false, "", 0];
+  let [isOver, said, timer, attempts] = [false, "", 0, 0];
   const end = () => {
     isOver = true;
     clearTimeout(timer);
@@ -56,10 +62,15 @@ export function insist(ask: () => Promise<void>): () => void {
       if (said) dismiss(said);
     } catch (problem) {
       if (isOver) return;
-      if (sentence(problem) !== said) notice(problem);
+      const why = sentence(problem);
+      if (why !== said) {
+        if (said) dismiss(said);
+        said = "";
+        notice(problem);
+      }
       if (!isPassing(problem)) return;
-      said = sentence(problem);
-      timer = window.setTimeout(() => void attempt(), AGAIN_MS);
+      said = why;
+      timer = window.setTimeout(() => void attempt(), pauseMs(attempts++));
     }
   };
   queueMicrotask(() => void attempt());
@@ -67,7 +78,14 @@ export function insist(ask: () => Promise<void>): () => void {
 }
 
 /** What is underway counts no more: something else is needed now. */
-export function stopBringing(): void {
+function stopBringing(): void {
   clearTimeout(again);
   newest += 1;
+}
+
+/** Nothing is missing any more: all is there, or belonged to somebody or something else. */
+export function needNothing(): void {
+  stopBringing();
+  missing.value = null;
+  failures = 0;
 }

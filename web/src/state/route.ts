@@ -1,7 +1,7 @@
 // Which view is shown: the address behind the hash, `#/vehicles/ID?from=…`, so that links into the page need nothing of
 // the server and never look like its API.
 
-import { type Signal, computed, effect, signal, untracked } from "@preact/signals";
+import { type Signal, batch, computed, effect, signal, untracked } from "@preact/signals";
 
 import { holders, isWriting } from "./writing";
 
@@ -80,11 +80,15 @@ const FIRST_VIEW = "live";
 /** Takes each state that an address says back to what is usual. */
 const usually = new Set<() => void>();
 
-/** Somebody else comes: the address, and what was searched and looked at by it, are not theirs. */
-export function forgetAddress(): void {
-  for (const back of usually) back();
-  history.replaceState(null, "", "#/");
-  hash.value = location.hash;
+/** Forgets what was searched and looked at, for somebody else: with the address, or as far as that does not say it. */
+export function forgetAddress(isAddressKept: boolean): void {
+  batch(() => {
+    if (!isAddressKept) {
+      history.replaceState(null, "", "#/");
+      hash.value = location.hash;
+    }
+    for (const back of usually) back();
+  });
 }
 
 /**
@@ -93,7 +97,11 @@ export function forgetAddress(): void {
  */
 export function inAddress<T extends string>(view: string, name: string, state: Signal<T>, usual: T, isOne: (text: string) => boolean = () => true): () => void {
   let seen = "";
-  const back = () => { state.value = usual; };
+  const saidIn = ({ parts, query }: typeof route.value) => ((parts[0] ?? FIRST_VIEW) === view ? query.get(name) : null);
+  const back = () => {
+    const said = saidIn(route.peek());
+    if (said === null || !isOne(said)) state.value = usual;
+  };
   usually.add(back);
   const end = effect(() => {
     const { parts, query } = route.value;

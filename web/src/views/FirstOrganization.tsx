@@ -8,9 +8,8 @@ import { isOperator } from "../api/session";
 import { ownTimeZone } from "../conventions";
 import { Empty } from "../parts/Empty";
 import { useAnswer } from "../parts/answer";
-import { Form, Row, TextField, useDraft } from "../parts/form";
-import { findOrganizations } from "../state/fleet";
-import { notice } from "../state/notices";
+import { CheckField, Form, Row, TextField, useDraft } from "../parts/form";
+import { tryAgain } from "../state/fleet";
 import { strings } from "../strings";
 
 const words = strings.organization;
@@ -27,44 +26,63 @@ function ForOperator() {
   // once one is made here, what is left is its activation, however often that fails
   const made = useSignal<Organization | null>(null);
   const awaited = useAnswer(() => api.get("/v1/organizations/all", { query: { status: ["pendingActivation", "inactive"], sort: "-createdAt", limit: MOST_AWAITED } }));
-  const others = awaited.value?.data.filter(({ id }) => id !== made.value?.id);
+  const others = awaited.value?.data.filter(({ id }) => id !== made.value?.id) ?? [];
+  const title = others.length > 0 ? words.another : words.first;
   return (
     <div class="settings">
-      <section aria-label={words.first}>
-        <h2>{words.first}</h2>
-        {others?.map((one) => <Awaited key={one.id} organization={one} />)}
-        <Create made={made} />
+      {others.length > 0 && (
+        <section aria-label={words.inactive}>
+          <h2>{words.inactive}</h2>
+          {others.map((one) => <Awaited key={one.id} organization={one} />)}
+        </section>
+      )}
+      <section aria-label={title}>
+        <h2>{title}</h2>
+        <Create title={title} made={made} />
       </section>
     </div>
   );
 }
 
-async function activate({ id }: Organization): Promise<void> {
-  await api.put("/v1/organizations/activate/{id}", { path: { id }, body: {} });
-  await findOrganizations().catch(notice);
+async function activate({ id }: Organization, letFounderIn?: true): Promise<void> {
+  await api.put("/v1/organizations/activate/{id}", { path: { id }, query: { letFounderIn }, body: {} });
+  // where the list fails, it is asked for again
+  await tryAgain();
 }
 
 /** One that was made before, here or by somebody who signed up. */
 function Awaited({ organization }: { organization: Organization }) {
-  const draft = useDraft(() => ({}));
+  const { name, contactEmail, founderEmail } = organization;
+  const draft = useDraft(() => ({ letFounderIn: false }));
+  const work = () => activate(organization, draft.value.peek()["letFounderIn"] === true ? true : undefined);
   return (
-    <Form draft={draft} label={organization.name} action={words.activate} work={() => activate(organization)}>
-      <p>{words.awaited(organization.name)}</p>
+    <Form draft={draft} label={`${name}, ${contactEmail}`} action={words.activate} work={work}>
+      <p>{words.awaited(name)} {words.contactEmail}: {contactEmail}</p>
+      {founderEmail && (
+        <>
+          <CheckField of="/letFounderIn" label={words.letFounderIn(founderEmail)} />
+          <p class="quiet">{words.founder(founderEmail)}</p>
+        </>
+      )}
     </Form>
   );
 }
 
-function Create({ made }: { made: Signal<Organization | null> }) {
+function Create({ title, made }: { title: string; made: Signal<Organization | null> }) {
   const draft = useDraft(() => ({}));
   const make = async () => {
-    const body = { ...draft.value.peek(), settings: { timezone: ownTimeZone() } } as unknown as CreateOrganizationBody;
-    made.value ??= await api.post("/v1/organizations", { body });
+    if (!made.value) {
+      const body = { ...draft.value.peek(), settings: { timezone: ownTimeZone() } } as unknown as CreateOrganizationBody;
+      made.value = await api.post("/v1/organizations", { body });
+      // all that was written is stored, whatever becomes of the activation
+      draft.rebase(draft.value.peek());
+    }
     await activate(made.value);
   };
   return (
     <>
       <p class="quiet">{words.firstText}</p>
-      <Form draft={draft} label={words.first} action={made.value ? words.activate : words.create} work={make}>
+      <Form draft={draft} label={title} action={made.value ? words.activate : words.create} work={make}>
         {made.value && <p role="status">{words.awaited(made.value.name)}</p>}
         <fieldset class="fields bare" disabled={made.value !== null}>
           <TextField of="/name" label={strings.manage.organization.name} required />

@@ -1,0 +1,1 @@
+export{t as background}from"./background-B7aXXIuj.js";

@@ -1,1 +1,0 @@
-export{t as background}from"./background-DUZNDmQi.js";

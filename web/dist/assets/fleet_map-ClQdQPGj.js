@@ -1,1 +1,0 @@
-export{t as FleetMap}from"./fleet_map-B8U39_v8.js";

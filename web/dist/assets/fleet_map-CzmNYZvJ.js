@@ -1,0 +1,1 @@
+export{t as FleetMap}from"./fleet_map-XZlwnz2c.js";
