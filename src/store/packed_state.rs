@@ -11,7 +11,7 @@ use waypost_actors::tracking::{MAX_CLOCK_AHEAD_SECONDS, VehicleState};
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::dict::{DecoderDictionary, EncoderDictionary};
 
-use super::sql::{Result, SqlError};
+use super::sql::{Result, SqlError, damaged, is_damaged, of_newer_version};
 
 /// What compressed states refer to. Part of the format: another sample needs another first byte.
 const SAMPLE: &[u8] = include_bytes!("state_sample.json");
@@ -34,7 +34,8 @@ thread_local! {
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
-/// A state as its column has it, or why it cannot be read: that costs one vehicle, and no other that is read with it.
+/// A state as its column has it, or how it is damaged: that costs one vehicle, and no other that is read with it. One of a newer
+/// version is an error of the whole: another server can read it, and this one must not write over it.
 #[derive(Debug)]
 pub struct PackedState(pub Result<VehicleState>);
 
@@ -63,12 +64,23 @@ pub(super) fn pack_state(state: &VehicleState) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn unpack_state(bytes: &[u8]) -> std::result::Result<VehicleState, BoxDynError> {
+fn unpack_state(bytes: &[u8]) -> Result<VehicleState> {
     match bytes.first() {
-        Some(&COMPRESSED) => Ok(serde_json::from_slice(&decompress(&bytes[1..])?)?),
-        Some(&PLAIN) => Ok(serde_json::from_slice(bytes)?),
-        _ => Err("a state in no known form".into()),
+        Some(&COMPRESSED) => {
+            let text = decompress(&bytes[1..]).map_err(|error| damaged(format!("a state: {error}")))?;
+            read(&text)
+        }
+        Some(&PLAIN) => read(bytes),
+        Some(form) => Err(of_newer_version("a state", *form)),
+        None => Err(damaged("a state: no bytes".to_owned())),
     }
+}
+
+fn read(text: &[u8]) -> Result<VehicleState> {
+    serde_json::from_slice(text).map_err(|error| {
+        // JSON that says something else was written by another version.
+        if error.is_data() { SqlError::Decode(error.into()) } else { damaged(format!("a state: {error}")) }
+    })
 }
 
 fn decompress(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
@@ -100,7 +112,10 @@ where
     &'r [u8]: Decode<'r, DB>,
 {
     fn decode(value: DB::ValueRef<'r>) -> std::result::Result<Self, BoxDynError> {
-        Ok(Self(unpack_state(<&[u8] as Decode<'r, DB>>::decode(value)?).map_err(SqlError::Decode)))
+        match unpack_state(<&[u8] as Decode<'r, DB>>::decode(value)?) {
+            Err(error) if !is_damaged(&error) => Err(error.into()),
+            state => Ok(Self(state)),
+        }
     }
 }
 
@@ -134,8 +149,8 @@ mod tests {
     fn what_is_no_state_is_refused() {
         let mut cut = pack_state(&state()).expect("packed");
         cut.truncate(cut.len() / 2);
-        for bytes in [&cut[..], &[], &[COMPRESSED], &[2, 3], b"{}"] {
-            assert!(unpack_state(bytes).is_err(), "{bytes:?}");
-        }
+        let is_damage = |bytes| is_damaged(&unpack_state(bytes).expect_err("no state"));
+        assert_eq!([&cut[..], &[], &[COMPRESSED], b"{"].map(is_damage), [true; 4]);
+        assert_eq!([&[2, 3][..], b"{}"].map(is_damage), [false; 2], "another version may read them");
     }
 }

@@ -14,6 +14,8 @@ pub(super) async fn insert(db: &Db, refused: &RefusedFix) -> Result<()> {
     let fix = &refused.fix;
     let count = db.read().sql("select count(*) from refused_fix where vehicle_id = $1");
     if count.bind(refused.vehicle_id.0).scalar::<i64>().await? >= MOST_KEPT {
+        tracing::error!(vehicle.id = %refused.vehicle_id, recorded_at = %fix.recorded_at, reason = refused.reason,
+            "a refused fix is not kept: of its vehicle {MOST_KEPT} are");
         return Ok(());
     }
     db.write()

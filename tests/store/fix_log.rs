@@ -206,7 +206,7 @@ async fn a_state_that_cannot_be_read_costs_no_other_and_is_found_again(store: Te
     commit(&track, writes).await;
     track.save_states().await.expect("saved");
     let damage = "update vehicle_state set state = $1 where vehicle_id = $2";
-    store.db.write().sql(damage).bind(vec![9_u8]).bind(VEHICLE.0).run().await.expect("damaged");
+    store.db.write().sql(damage).bind(vec![1_u8, 9]).bind(VEHICLE.0).run().await.expect("damaged");
     let (track, mut vehicles) = start(&store).await;
     vehicles.sort_by_key(|seed| seed.vehicle.id);
     let [lost, sound] = vehicles.as_slice() else { panic!("{vehicles:?}") };
@@ -219,4 +219,17 @@ async fn a_state_that_cannot_be_read_costs_no_other_and_is_found_again(store: Te
     assert!(found.agrees_with(&buses[0].state), "{found:#?}");
     let again = start(&store).await.1;
     assert!(again.iter().all(|seed| !seed.is_lost), "it is told once");
+    // One that a newer version wrote is left to it.
+    store.db.write().sql(damage).bind(vec![9_u8]).bind(VEHICLE.0).run().await.expect("written");
+    let track = Track::take_over(store.db.clone(), store.db.clone()).await.expect("taken over");
+    assert!(track.seeds().await.is_err());
+    let kept: Vec<u8> = store
+        .db
+        .read()
+        .sql("select state from vehicle_state where vehicle_id = $1")
+        .bind(VEHICLE.0)
+        .scalar()
+        .await
+        .expect("read");
+    assert_eq!(kept, [9]);
 }

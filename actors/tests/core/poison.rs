@@ -168,6 +168,18 @@ async fn poison_among_many_reports_loses_and_doubles_nothing_else() {
     world.end().await;
 }
 
+/// As many as lie within one damaged row.
+#[actix_rt::test]
+async fn however_many_fixes_of_one_vehicle_are_refused_the_store_is_not_away() {
+    let world = World::with(1, quick()).await;
+    let fixes = crossings(100);
+    world.store.poison(Some(fixes.clone()));
+    let pending = within(world.live.reporter().report(vehicle(1), fixes.clone())).await.unwrap();
+    assert_eq!(within(pending.outcome()).await.unwrap().refused.len(), 100);
+    assert_eq!((world.store.quarantined().len(), world.live.meters().failed_commits.get()), (100, 0));
+    world.end().await;
+}
+
 #[actix_rt::test]
 async fn a_store_that_refuses_everything_is_away() {
     let world = World::with(100, quick()).await;

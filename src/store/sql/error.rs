@@ -21,6 +21,11 @@ pub(in crate::store) fn damaged(what: String) -> SqlError {
     SqlError::Decode(Box::new(Damaged(what)))
 }
 
+/// Whether an error is that of such bytes.
+pub(in crate::store) fn is_damaged(error: &SqlError) -> bool {
+    matches!(error, SqlError::Decode(why) if why.is::<Damaged>())
+}
+
 /// The error of bytes in a form that is not known here: a newer version reads them, which another server may have already.
 pub(in crate::store) fn of_newer_version(what: &str, form: u8) -> SqlError {
     SqlError::Decode(format!("{what}: form {form} is of a newer version").into())
@@ -72,7 +77,7 @@ pub fn is_unavailable(error: &SqlError) -> bool {
 pub fn is_never_taken(error: &SqlError) -> bool {
     match error {
         SqlError::Encode(_) => true,
-        SqlError::Decode(why) => why.is::<Damaged>(),
+        SqlError::Decode(_) => is_damaged(error),
         // 22xxx: data; 23xxx: constraints; 54xxx: limits. SQLite: too big, constraint, mismatch, range.
         SqlError::Database(error) => error.code().is_some_and(|code| {
             if code.len() == 5 {

@@ -23,7 +23,7 @@ pub(super) use dedicated::in_time;
 pub use durability::Durability;
 pub(super) use durability::{StoreView, broken_at_start, is_encrypted, look, not_durable, pin};
 pub use error::{Result, SqlError, is_conflict, is_never_taken, is_taken_over, is_unavailable};
-pub(super) use error::{damaged, of_newer_version};
+pub(super) use error::{damaged, is_damaged, of_newer_version};
 pub(super) use statement::beside;
 pub use statement::{On, Param, Record, Stmt};
 pub use writer::Writer;

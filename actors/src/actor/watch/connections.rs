@@ -3,7 +3,7 @@
 //!
 //! A vehicle notes by itself when it is heard ([`Connectivity`]); the wheel looks at it when it may have become silent, and puts it
 //! in again if it was heard since. Silence counts from the start of the server, and anew from each time the store comes
-//! back, and from the end of each pause of the server itself (a suspended machine): nobody is silent whom it could not hear.
+//! back, and from the end of each pause of the server itself of more than a minute (a suspended machine).
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -92,8 +92,9 @@ pub(crate) fn connectivity_of(seeds: &Seeds) -> TrackedVehicles {
         let told = seed.connection.map(|(_, heard_at)| heard_at);
         seed.state.last.map(|fix| fix.received_at).or(told)
     };
-    let heard = || seeds.vehicles.iter().filter_map(|seed| Some((seed, heard_at(seed)?)));
-    let newest = heard().map(|(_, at)| at).max();
+    let newest = seeds.vehicles.iter().filter_map(heard_at).max();
+    // When one whose state is lost was heard is not known: it is silent from the start on.
+    let of_lost = |seed: &VehicleSeed| seed.is_lost.then_some(newest.unwrap_or(Timestamp::LAST));
     let connectivity = |(seed, heard_at): (&VehicleSeed, Timestamp)| {
         let organization_id = seed.vehicle.organization_id;
         let (told, silent_since) = seed.connection.unwrap_or_else(|| {
@@ -107,7 +108,8 @@ pub(crate) fn connectivity_of(seeds: &Seeds) -> TrackedVehicles {
         connectivity.track();
         (seed.vehicle.id, Tracked { organization_id, connectivity, silent_since, turn: 0 })
     };
-    heard().map(connectivity).collect()
+    let heard = |seed| Some((seed, heard_at(seed).or_else(|| of_lost(seed))?));
+    seeds.vehicles.iter().filter_map(heard).map(connectivity).collect()
 }
 
 impl Connections {

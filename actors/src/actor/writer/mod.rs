@@ -8,4 +8,5 @@ pub(crate) mod inbox;
 pub(crate) mod numbering;
 pub(crate) mod parts;
 pub(crate) mod persistence;
+pub(crate) mod refusals;
 pub(crate) mod retry;

@@ -20,6 +20,7 @@ use super::corrections::Dirty;
 use super::inbox::{Barrier, ConnectionRecords, Inbox, Wake, WakeAt, Writer};
 use super::numbering::Numbering;
 use super::parts::PersistenceParts;
+use super::refusals::Refusals;
 use super::retry::reread;
 use crate::actor::runtime::threads::CoreThreads;
 use crate::actor::vehicle::report_batch::Outcome;
@@ -34,8 +35,6 @@ use crate::ports::{Cause, Committed, Counts, Reread, StoreError};
 const LEAST_WINDOW: Duration = Duration::from_millis(1);
 /// Messages that may wait in the mailbox before their senders have to wait.
 const MAILBOX: usize = 1_024;
-/// This many writes refused for good, without one accepted in between, mean that the fault is not in the writes.
-const MAX_REFUSED_IN_A_ROW: u32 = 64;
 
 /// The writer.
 pub(crate) struct Persistence {
@@ -46,7 +45,7 @@ pub(crate) struct Persistence {
     numbering: Numbering,
     /// Records of connections wait for theirs.
     connection_records: Option<ConnectionRecords>,
-    refused_in_a_row: u32,
+    refusals: Refusals,
     doing: Doing,
     timer: Option<SpawnHandle>,
     /// When the last commit ended that wrote anything.
@@ -87,7 +86,7 @@ impl Persistence {
             // The server may have stopped before it numbered them.
             numbering: Numbering::wanted(),
             connection_records: None,
-            refused_in_a_row: 0,
+            refusals: Refusals::default(),
             doing: Doing::Gathering,
             timer: None,
             committed_at: None,
@@ -238,7 +237,7 @@ impl Persistence {
         if committed.iter().any(|committed| committed.leaves_changes) {
             self.numbering.want();
         }
-        self.refused_in_a_row = 0;
+        self.refusals = Refusals::default();
         self.waiting.finished(owed.len());
         let meters = &self.parts.meters;
         let now = Instant::now();
@@ -262,14 +261,15 @@ impl Persistence {
         self.doing = Doing::Gathering;
         if transaction.owed.len() > 1 {
             self.waiting.halve(transaction);
-        } else if self.refused_in_a_row >= MAX_REFUSED_IN_A_ROW {
+        } else if self.refusals.are_of_everything() {
             self.commit_failed(&StoreError::away(format!("it refuses everything: {why}")), transaction, ctx);
         } else {
-            self.refused_in_a_row += 1;
+            let vehicle = transaction.batch.writes[0].vehicle_id;
+            self.refusals.note(vehicle);
             for owed in transaction.owed.drain(..) {
-                tracing::error!(%why, vehicle.id = %transaction.batch.writes[0].vehicle_id, "the store refuses a write for good");
+                tracing::error!(%why, vehicle.id = %vehicle, "the store refuses a write for good");
                 owed.link.invalidate();
-                let told = self.parts.occupancy.send(Withdraw(transaction.batch.writes[0].vehicle_id));
+                let told = self.parts.occupancy.send(Withdraw(vehicle));
                 ctx.spawn(told.into_actor(self).map(|_, _, _| ()));
                 self.parts.meters.writes.refuse(1);
                 self.waiting.finished(1);
@@ -348,7 +348,7 @@ impl Persistence {
         };
         ctx.spawn(told.into_actor(self).map(|_, actor, ctx| {
             tracing::info!("the store answers again");
-            actor.refused_in_a_row = 0;
+            actor.refusals = Refusals::default();
             // Nothing waits: no permit of the new generation is given out before `restore` below.
             actor.doing = Doing::Gathering;
             actor.parts.permits.restore();
