@@ -5,7 +5,7 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::caller::{Caller, Grant};
 use super::error::AuthError;
-use super::link::{self, LinkStatus, Purpose};
+use super::link::{self, Purpose};
 use super::permission::Action;
 use super::scope::{AccountScope, Operator, OrgScope};
 use crate::clock;
@@ -74,11 +74,8 @@ pub const fn forgotten_organization(id: Uuid) -> OrgScope {
 
 /// The organization that a link in a letter is about, whether the link is valid or used; does not use it up.
 pub async fn linked_organization(db: &Db, token: &str, now: Timestamp) -> Result<OrgScope, AuthError> {
-    match link::look(db, token, Purpose::ActivateOrganization, now).await? {
-        LinkStatus::Good(id) | LinkStatus::Used(id) => Ok(OrgScope::new(OrganizationId(id))),
-        LinkStatus::Expired => Err(AuthError::LinkExpired),
-        LinkStatus::Unknown => Err(AuthError::NotFound),
-    }
+    let id = link::subject(db, token, Purpose::ActivateOrganization, now).await?;
+    Ok(OrgScope::new(OrganizationId(id)))
 }
 
 /// The action required to change people of a role.

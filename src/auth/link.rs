@@ -93,6 +93,16 @@ pub async fn redeem(
     }
 }
 
+/// Whom a token is about, valid or used, without using it. An unknown token is [`AuthError::NotFound`], an expired one
+/// [`AuthError::LinkExpired`].
+pub async fn subject(db: &Db, token: &str, purpose: Purpose, now: Timestamp) -> Result<Uuid, AuthError> {
+    match look(db, token, purpose, now).await? {
+        LinkStatus::Good(id) | LinkStatus::Used(id) => Ok(id),
+        LinkStatus::Expired => Err(AuthError::LinkExpired),
+        LinkStatus::Unknown => Err(AuthError::NotFound),
+    }
+}
+
 /// The status of a token, without using it.
 pub async fn look(db: &Db, token: &str, purpose: Purpose, now: Timestamp) -> Result<LinkStatus, SqlError> {
     one_time_token::status(db.read(), &secret::hash(token), purpose, now.into()).await

@@ -185,11 +185,7 @@ impl Auth {
         now: Timestamp,
     ) -> Result<(Tx, Redeemed), AuthError> {
         // An unknown one must not keep the store's one writer.
-        let subject = match link::look(&self.db, token, purpose, now).await? {
-            LinkStatus::Good(id) | LinkStatus::Used(id) => id,
-            LinkStatus::Expired => return Err(AuthError::LinkExpired),
-            LinkStatus::Unknown => return Err(AuthError::NotFound),
-        };
+        let subject = link::subject(&self.db, token, purpose, now).await?;
         let mut tx = self.db.begin().await?;
         session::hold(tx.on(), holder_of(purpose, subject)).await?;
         let redeemed = link::redeem(&mut tx, token, purpose, now).await?;

@@ -157,11 +157,11 @@ async fn compact(pool: &PgPool, name: &str) -> Result<()> {
     // Of its own, since it cannot be done in a transaction, to which settings could be local.
     let mut conn = pool.acquire().await?.detach();
     for statement in [
-        format!("set {LOCK_PATIENCE}").as_str(),
-        "set statement_timeout = '2s'",
-        format!("vacuum (full, analyze) {name}").as_str(),
+        format!("set {LOCK_PATIENCE}"),
+        "set statement_timeout = '2s'".to_owned(),
+        format!("vacuum (full, analyze) {name}"),
     ] {
-        sqlx::query(AssertSqlSafe(statement.to_owned())).execute(&mut conn).await?;
+        sqlx::query(AssertSqlSafe(statement)).execute(&mut conn).await?;
     }
     conn.close().await
 }

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use waypost_test_support::{Engine, eventually};
+use waypost_test_support::eventually;
 
 use crate::drivers::{driver, made};
 use crate::harness::{
-    ANSWER_WITHIN, App, Org, START, circle, on_each_engine, text, waits_for_first, with_app,
+    ANSWER_WITHIN, App, Org, START, circle, on_each_engine, on_postgres, text, waits_for_first, with_app,
 };
 use crate::sockets::{Socket, hear, opened, say};
 
@@ -246,11 +246,8 @@ fn a_card_counts_from_when_it_is_given_and_while_its_driver_may_drive() {
 
 #[test]
 fn whoever_releases_a_driver_waits_for_the_rows_of_the_vehicles_first() {
-    on_each_engine(async |app| {
+    on_postgres(async |app| {
         let db = &app.context.db;
-        if db.engine() == Engine::Sqlite {
-            return app; // it has one edit at a time
-        }
         let Stand { org, one, bus, token, .. } = stand(&app).await;
         let mut socket = opened(&app, "/v1/ws/tracker", &token).await.unwrap();
         report(&mut socket, vec![fix(20, 0.0, Some("A1"))]).await;

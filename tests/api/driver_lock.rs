@@ -3,10 +3,9 @@
 use futures_util::future::join;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use waypost_test_support::Engine;
 
 use crate::drivers::{driver, made, offered};
-use crate::harness::{App, Said, on_each_engine, text, waits_for_first};
+use crate::harness::{App, Said, on_each_engine, on_postgres, text, waits_for_first};
 
 /// The number of times that two requests come at once.
 const ROUNDS: usize = 200;
@@ -179,11 +178,8 @@ fn an_organization_that_is_deleted_lets_its_drivers_go() {
 
 #[test]
 fn an_organization_that_is_deleted_waits_for_its_drivers_before_its_vehicles() {
-    on_each_engine(async |app| {
+    on_postgres(async |app| {
         let db = &app.context.db;
-        if db.engine() == Engine::Sqlite {
-            return app; // it has one edit at a time
-        }
         let org = app.org("own").await;
         let path = made(&app, &org.org_admin, offered("Ruiz", Some("L1"))).await;
         let wish = vehicle(&app, &org.org_admin, "bus").await;

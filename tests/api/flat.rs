@@ -10,6 +10,7 @@ use futures_util::future::join_all;
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 use waypost::store::sql::{Db, Engine, Pools};
+use waypost_actors::model::Timestamp;
 
 use crate::harness::{App, START, Said, circle, on_each_engine, text};
 
@@ -119,18 +120,38 @@ async fn fill(db: &Db, history: &History) {
     }
 }
 
+/// Whom there is nothing of.
+const NOBODY: &str = "01890000-0000-7000-8000-000000000000";
+
+/// Where forms look into the history: its begin, its middle, a day after that, and the last day.
+struct Instants {
+    begin: Timestamp,
+    middle: Timestamp,
+    next: Timestamp,
+    day: Timestamp,
+}
+
+fn instants() -> Instants {
+    let ago = |seconds: f64| START.plus_seconds(-seconds);
+    let (all_seconds, day_seconds) = ((stays() * EVERY) as f64, 86_400.0);
+    let middle = ago(all_seconds / 2.0);
+    Instants {
+        begin: ago(all_seconds),
+        middle,
+        next: middle.plus_seconds(day_seconds),
+        day: ago(day_seconds),
+    }
+}
+
 fn forms(history: &History) -> Vec<String> {
     let History { vehicles, idle_vehicle, fence, empty_fence, .. } = history;
     let vehicle = &vehicles[0];
-    let nobody = "01890000-0000-7000-8000-000000000000";
-    let ago = |days: f64| START.plus_seconds(-86_400.0 * days);
-    let (day, middle) = (ago(1.0), ago(stays() as f64 * EVERY as f64 / 86_400.0 / 2.0));
-    let (next, begin) = (middle.plus_seconds(86_400.0), ago((stays() * EVERY) as f64 / 86_400.0));
+    let Instants { begin, middle, next, day } = instants();
     let mut forms = Vec::new();
     for query in [
         String::new(),
         format!("&vehicleId={idle_vehicle}&sort=sequence"),
-        format!("&driverId={nobody}"),
+        format!("&driverId={NOBODY}"),
         format!("&geofenceId={empty_fence}"),
         format!("&geofenceId={empty_fence}&sort=sequence"),
         format!("&geofenceId={fence}&sort=sequence"),
@@ -154,7 +175,7 @@ fn forms(history: &History) -> Vec<String> {
     }
     for query in [
         String::new(),
-        format!("&driverId={nobody}"),
+        format!("&driverId={NOBODY}"),
         format!("&vehicleId={vehicle}"),
         format!("&vehicleId={idle_vehicle}"),
         format!("&geofenceId={fence}"),
@@ -181,9 +202,7 @@ fn forms(history: &History) -> Vec<String> {
 fn other_forms(history: &History) -> Vec<String> {
     let History { vehicles, fence, empty_fence, .. } = history;
     let vehicle = &vehicles[0];
-    let nobody = "01890000-0000-7000-8000-000000000000";
-    let middle = START.plus_seconds(-((stays() * EVERY) as f64) / 2.0);
-    let next = middle.plus_seconds(86_400.0);
+    let Instants { middle, next, .. } = instants();
     let mut forms = Vec::new();
     for query in ["&quality=sensorError".to_owned(), format!("&quality=sensorError&vehicleId={vehicle}")] {
         forms.push(format!("/v1/fuel?{query}"));
@@ -204,8 +223,8 @@ fn other_forms(history: &History) -> Vec<String> {
         format!("&from={middle}&to={next}"),
         "&action=delete".to_owned(),
         "&action=delete&action=create&resource=user".to_owned(),
-        format!("&actorId={nobody}"),
-        format!("&resourceId={nobody}"),
+        format!("&actorId={NOBODY}"),
+        format!("&resourceId={NOBODY}"),
         "&resource=user".to_owned(),
     ] {
         forms.push(format!("/v1/audit?{query}"));
@@ -230,9 +249,7 @@ async fn asked(app: &App, history: &History, form: &str) -> Said {
 
 /// Forms that go on from a cursor in the middle of a long range.
 async fn going_on(app: &App, history: &History) -> Vec<String> {
-    let ago = |part: i64| START.plus_seconds(-((stays() * EVERY / part) as f64));
-    let (begin, middle) = (ago(1), ago(2));
-    let (next, day) = (middle.plus_seconds(86_400.0), START.plus_seconds(-86_400.0));
+    let Instants { begin, middle, next, day } = instants();
     let cursor = async |list: &str| {
         let first = asked(app, history, &format!("{list}&from={middle}&to={next}&limit=1")).await;
         text(&first.ok(200)["pagination"]["endCursor"])

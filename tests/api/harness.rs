@@ -263,6 +263,11 @@ pub(crate) fn with_app<F: Future<Output = App>>(test: impl FnOnce(App) -> F) {
 /// Runs a test twice: on SQLite, and on PostgreSQL where it is installed.
 pub(crate) fn on_each_engine<F: Future<Output = App>>(test: impl Fn(App) -> F) {
     with_app(&test);
+    on_postgres(test);
+}
+
+/// Runs a test on PostgreSQL alone, where it is installed: of edits that meet, since SQLite has one at a time.
+pub(crate) fn on_postgres<F: Future<Output = App>>(test: impl FnOnce(App) -> F) {
     let Some(server) = waypost_test_support::postgres() else { return };
     actix_rt::System::new().block_on(async {
         let name = server.create_migrated_database().await;

@@ -13,7 +13,8 @@ use waypost::store::sql::{Engine, Tx};
 use waypost_test_support::eventually;
 
 use crate::harness::{
-    ANSWER_WITHIN, App, PASSWORD, ROOT, lock_waits, on_each_engine, text, waits_for_first, with_app,
+    ANSWER_WITHIN, App, PASSWORD, ROOT, lock_waits, on_each_engine, on_postgres, text, waits_for_first,
+    with_app,
 };
 
 fn at(address: &str) -> Peer {
@@ -177,11 +178,8 @@ fn a_made_up_token_waits_for_no_writer() {
 /// Who disables somebody, or gives them another address, has them before their links; two who had one each would wait for ever.
 #[test]
 fn whoever_opens_a_link_waits_for_whom_it_is_about_before_the_link() {
-    on_each_engine(async |app| {
+    on_postgres(async |app| {
         let (auth, db) = (&app.context.auth, &app.context.db);
-        if db.engine() == Engine::Sqlite {
-            return app; // it has one edit at a time
-        }
         let free = "select count(*) from (select token_hash from one_time_token where subject_id = $1 \
              and used_at is null for update nowait) as t";
         let person = ("update account set updated_at = updated_at where id = $1", root(&app).await);

@@ -5,10 +5,11 @@ use std::time::Duration;
 use futures_util::future::join;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use waypost::store::sql::Engine;
 use waypost_test_support::eventually;
 
-use crate::harness::{ANSWER_WITHIN, App, PASSWORD, ROOT, lock_waits, on_each_engine, organization, text};
+use crate::harness::{
+    ANSWER_WITHIN, App, PASSWORD, ROOT, lock_waits, on_each_engine, on_postgres, organization, text,
+};
 
 const DAY: i64 = 24 * 3600;
 
@@ -170,11 +171,8 @@ fn the_old_address_is_told_of_a_new_one() {
 
 #[test]
 fn an_organization_that_is_activated_while_its_address_is_asked_for_stays() {
-    on_each_engine(async |app| {
+    on_postgres(async |app| {
         let db = &app.context.db;
-        if db.engine() == Engine::Sqlite {
-            return app; // it has one edit at a time
-        }
         let first = app.post("/v1/organizations", "", organization("first")).await.ok(201);
         let id: Uuid = text(&first["id"]).parse().unwrap();
         let mut activation = db.begin().await.unwrap();

@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use waypost::store::sql::Engine;
 
-use crate::harness::{on_each_engine, text, waits_for_first, with_app};
+use crate::harness::{on_each_engine, on_postgres, text, waits_for_first, with_app};
 
 #[test]
 fn a_token_is_shown_once() {
@@ -151,11 +150,8 @@ fn a_vehicles_tracker_is_not_named_in_the_vehicle() {
 
 #[test]
 fn trackers_are_locked_before_vehicles_and_vehicles_by_their_ids() {
-    on_each_engine(async |app| {
+    on_postgres(async |app| {
         let db = &app.context.db;
-        if db.engine() == Engine::Sqlite {
-            return app; // it has one edit at a time
-        }
         let org = app.org("fleet").await;
         let mut buses = Vec::new();
         for name in ["one", "two"] {

@@ -82,14 +82,19 @@ async function firstAdministrator(t) {
   return { server, page };
 }
 
-test("a server's first administrator makes the account, is signed in, and makes the first organization", async (t) => {
-  const { page } = await firstAdministrator(t);
-  const form = page.getByRole("form", { name: "The first organization" });
+/** Writes what an organization and its first administrator are called. */
+async function fill(form) {
   await form.getByLabel("Name", { exact: true }).fill("Ida's buses");
   await form.getByLabel("Contact e-mail").fill("office@example.org");
   await form.getByLabel("First name").fill("Ida");
   await form.getByLabel("Last name").fill("Holm");
   await form.getByLabel("E-mail", { exact: true }).fill("ida@example.org");
+}
+
+test("a server's first administrator makes the account, is signed in, and makes the first organization", async (t) => {
+  const { page } = await firstAdministrator(t);
+  const form = page.getByRole("form", { name: "The first organization" });
+  await fill(form);
   await form.getByRole("button").click();
   // it is active at once: its first vehicle can be made
   await page.getByRole("link", { name: "New vehicle" }).click();
@@ -102,11 +107,7 @@ test("a server's first administrator makes the account, is signed in, and makes 
 test("where the first organization is made and its activation fails, that is what is tried again, also by who signs in anew", async (t) => {
   const { page } = await firstAdministrator(t);
   const form = page.getByRole("form", { name: "The first organization" });
-  await form.getByLabel("Name", { exact: true }).fill("Ida's buses");
-  await form.getByLabel("Contact e-mail").fill("office@example.org");
-  await form.getByLabel("First name").fill("Ida");
-  await form.getByLabel("Last name").fill("Holm");
-  await form.getByLabel("E-mail", { exact: true }).fill("ida@example.org");
+  await fill(form);
   const made = [];
   page.on("request", (request) => { if (request.method() === "POST" && new URL(request.url()).pathname === "/v1/organizations") made.push(request.postData()); });
   await page.route(isActivation, (route) => route.fulfill(FAILED));
