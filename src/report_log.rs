@@ -11,7 +11,7 @@ use parking_lot::{Mutex, MutexGuard};
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp, TrackerId};
 
-use crate::domain::pending_tracker::{KeptFix, MOST_FIXES};
+use crate::domain::pending_tracker::{KeptFix, MOST_FIXES, MOST_PENDING};
 
 /// Most refused reports that wait to be saved.
 const MOST_WAITING: usize = 1_000;
@@ -167,8 +167,11 @@ impl ReportLog {
     ) {
         let pending = &mut self.lock().pending;
         let key = (organization, name.to_owned());
-        if pending.len() >= MOST_PENDING_WAITING && !pending.contains_key(&key) {
-            return;
+        if !pending.contains_key(&key) {
+            let of_it = pending.keys().filter(|(other, _)| *other == organization).count();
+            if pending.len() >= MOST_PENDING_WAITING || of_it >= MOST_PENDING as usize {
+                return;
+            }
         }
         let new = Sighting { input, first_seen_at: at, last_seen_at: at, fixes: VecDeque::new() };
         let sighting = pending.entry(key).or_insert(new);
@@ -269,6 +272,19 @@ mod tests {
         let again = log.take(true).rejected;
         let ends = (again[0].id.as_u128(), again[MOST_WAITING - 1].id.as_u128());
         assert_eq!((again.len(), ends), (MOST_WAITING, (2, 5_000)));
+    }
+
+    #[test]
+    fn names_made_up_for_one_organization_take_no_room_of_anothers() {
+        let (log, now) = (ReportLog::default(), Timestamp::from_micros(0));
+        let [flooded, other] = [1, 2].map(|number| OrganizationId(Uuid::from_u128(number)));
+        let heard =
+            |organization, name: &str| log.pending(organization, name, "h02", now, std::iter::empty());
+        (0..2 * MOST_PENDING_WAITING).for_each(|number| heard(flooded, &format!("made-up-{number}")));
+        heard(other, "real");
+        let pending = log.take(false).pending;
+        assert!(pending.contains_key(&(other, "real".to_owned())));
+        assert_eq!(pending.len(), MOST_PENDING as usize + 1);
     }
 
     #[test]

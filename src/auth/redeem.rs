@@ -12,7 +12,7 @@ use crate::domain::system_user::SystemUserStatus;
 use crate::sessions::End;
 use crate::store::session::{self, HolderId};
 use crate::store::sql::{Tx, is_conflict};
-use crate::store::{account, audit, change_log, sign_in_attempt, system_user};
+use crate::store::{account, audit, change_log, sign_in_attempt, stale_sign_up, system_user};
 use serde_json::json;
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
@@ -28,7 +28,8 @@ impl Auth {
         Ok(link::look(&self.db, token, purpose, self.clock.now()).await?)
     }
 
-    /// Verifies the address of a system user. A link that did so before gets the same answer again.
+    /// Verifies the address of a system user. A link that did so before gets the same answer again. Of several sign-ups with one
+    /// address, the one whose link is opened first has it.
     pub async fn verify_system_user(
         &self,
         token: &str,
@@ -37,7 +38,10 @@ impl Auth {
         let now = self.clock.now();
         let (mut tx, redeemed) = self.redeem(token, Purpose::VerifySystemUser, now).await?;
         if let Redeemed::Now(id) = redeemed {
-            let holder = Holder::find(tx.on(), HolderId::System(id)).await?.ok_or(AuthError::NotFound)?;
+            let holder = match Holder::find(tx.on(), HolderId::System(id)).await? {
+                Some(holder) => holder,
+                None => restore(&mut tx, id, request_id.clone(), now).await?,
+            };
             system_user::verify(tx.on(), id, now.into()).await?;
             let (before, after) = (SystemUserStatus::PendingVerification, SystemUserStatus::Active);
             // One that was disabled meanwhile stays disabled.
@@ -201,6 +205,31 @@ impl Auth {
             LinkStatus::Unknown => Err(AuthError::NotFound),
         }
     }
+}
+
+/// Brings back a sign-up that a later one with its address displaced; that one goes, if nobody has confirmed it.
+async fn restore(
+    tx: &mut Tx,
+    id: Uuid,
+    request_id: Option<String>,
+    now: Timestamp,
+) -> Result<Holder, AuthError> {
+    let address = stale_sign_up::displaced_address(tx.on(), id).await?.ok_or(AuthError::NotFound)?;
+    let mut displaced = Vec::new();
+    // Another statement sees whoever took the address while the first one waited for a row.
+    for _ in 0..2 {
+        displaced.extend(stale_sign_up::delete_system_user(tx.on(), &address, now.into()).await?);
+    }
+    stale_sign_up::restore_system_user(tx.on(), id, now.into())
+        .await
+        .map_err(|error| if is_conflict(&error) { AuthError::LinkExpired } else { error.into() })?;
+    let holder = Holder::find(tx.on(), HolderId::System(id)).await?.ok_or(AuthError::NotFound)?;
+    for later in displaced {
+        let gone = entry(AuditAction::Delete, &holder, request_id.clone(), now);
+        keep(tx, &AuditEntry { resource_id: later, ..gone }).await?;
+    }
+    keep(tx, &entry(AuditAction::Create, &holder, request_id, now)).await?;
+    Ok(holder)
 }
 
 /// Stores an audit entry, and logs what readers see of it; the handler of the request has it numbered.

@@ -16,6 +16,8 @@ use super::secret::{self, Hash};
 pub const LIFETIME_SECONDS: i64 = 30;
 /// Most outstanding tickets of one caller; a further one replaces the caller's oldest.
 const OF_ONE: usize = 20;
+/// Most outstanding tickets of the callers of one organization; a further one replaces the organization's oldest.
+const OF_AN_ORGANIZATION: usize = 1_000;
 /// Most outstanding tickets; beyond that, none is issued.
 const MOST: usize = 50_000;
 /// How a ticket begins.
@@ -28,7 +30,8 @@ const ORGANIZATION_CHARS: usize = 22;
 pub struct Tickets(Mutex<HashMap<Hash, (Caller, Timestamp)>>);
 
 impl Tickets {
-    /// Issues a ticket for a caller who watches an organization, valid until the instant returned with it. Never costs another caller a ticket.
+    /// Issues a ticket for a caller who watches an organization, valid until the instant returned with it. Never costs another
+    /// organization a ticket.
     pub fn issue(
         &self,
         caller: Caller,
@@ -39,12 +42,9 @@ impl Tickets {
         let ends_at = now.plus_seconds(LIFETIME_SECONDS as f64);
         let mut tickets = self.0.lock();
         tickets.retain(|_, (_, ends_at)| *ends_at > now);
-        let own = tickets.iter().filter(|(_, (of, _))| of.id == caller.id);
-        let mut own: Vec<(Timestamp, Hash)> =
-            own.map(|(hash, (_, ends_at))| (*ends_at, hash.clone())).collect();
-        if own.len() >= OF_ONE {
-            own.sort_unstable_by_key(|(ends_at, _)| *ends_at);
-            tickets.remove(&own[0].1);
+        make_room(&mut tickets, OF_ONE, |of| of.id == caller.id);
+        if caller.organization_id.is_some() {
+            make_room(&mut tickets, OF_AN_ORGANIZATION, |of| of.organization_id == caller.organization_id);
         }
         if tickets.len() >= MOST {
             return Err(AuthError::Busy);
@@ -59,6 +59,23 @@ impl Tickets {
         let mut tickets = self.0.lock();
         let (caller, ends_at) = tickets.remove(&secret::hash(ticket))?;
         (ends_at > now).then_some(caller)
+    }
+}
+
+/// Drops an owner's oldest ticket if they have as many as they may.
+fn make_room(
+    tickets: &mut HashMap<Hash, (Caller, Timestamp)>,
+    most: usize,
+    is_owners: impl Fn(&Caller) -> bool,
+) {
+    let owned = tickets.iter().filter(|(_, (of, _))| is_owners(of));
+    let owned: Vec<(Timestamp, &Hash)> = owned.map(|(hash, (_, ends_at))| (*ends_at, hash)).collect();
+    if owned.len() < most {
+        return;
+    }
+    let oldest = owned.into_iter().min().map(|(_, hash)| hash.clone());
+    if let Some(oldest) = oldest {
+        tickets.remove(&oldest);
     }
 }
 
@@ -114,6 +131,28 @@ mod tests {
         assert_eq!(tickets.redeem(&own[0], now), None);
         assert_eq!(tickets.redeem(&own[1], now), Some(somebody(2)));
         assert_eq!(tickets.redeem(&other, now), Some(somebody(1)));
+    }
+
+    #[test]
+    fn an_organization_of_many_callers_takes_no_others_tickets() {
+        let (tickets, now) = (Tickets::default(), Timestamp::from_micros(0));
+        let of = |organization: u128, number| Caller {
+            id: Uuid::from_u128(number),
+            organization_id: Some(OrganizationId(Uuid::from_u128(organization))),
+            ..Caller::console()
+        };
+        let issue = |caller, micros| {
+            tickets.issue(caller, None, Timestamp::from_micros(micros)).map(|issued| issued.0)
+        };
+        let other = issue(of(1, 0), 0).unwrap();
+        let operators = issue(Caller::console(), 0).unwrap();
+        let instants = 1..=OF_AN_ORGANIZATION as i64 + 1;
+        let own = (1..).zip(instants).map(|(number, micros)| issue(of(2, number), micros).unwrap());
+        let own: Vec<String> = own.collect();
+        assert_eq!(tickets.redeem(&own[0], now), None, "the oldest of the same organization went");
+        assert!(own[1..].iter().all(|ticket| tickets.redeem(ticket, now).is_some()));
+        assert_eq!(tickets.redeem(&other, now), Some(of(1, 0)));
+        assert!(tickets.redeem(&operators, now).is_some());
     }
 
     #[test]

@@ -5,8 +5,13 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 use waypost_actors::model::{Attributes, Fix, OrganizationId, Timestamp};
 
-/// Most of one organization; beyond that, the one that was silent longest goes.
+/// Most of one organization. Beyond that, of those that are not established the one that was silent longest goes; if all are, the
+/// one that came last.
 pub const MOST_PENDING: i64 = 200;
+/// Seconds after which a device that was heard again is established: no name that somebody makes up takes its place.
+pub const ESTABLISHED_AFTER_SECONDS: f64 = 600.0;
+/// Seconds of silence after which it is so no more.
+pub const SILENT_SECONDS: f64 = 7.0 * 86_400.0;
 /// Fixes kept of each, the last ones.
 pub const MOST_FIXES: usize = 20;
 /// Bytes of a kept fix; a longer one is not kept.

@@ -87,7 +87,7 @@ pub async fn me(context: Shared, SignedCaller(caller): SignedCaller, query: Quer
 ///
 /// A system user needs a scope of one of the feed's topics: `positions:read`, `events:read`, `fuel:read`, or for changes
 /// `vehicles:read`, `drivers:read`, `geofences:read` or `users:read`. Of one
-/// caller's tickets the 20 newest are good.
+/// caller's tickets the 20 newest are good, and of one organization's the 1,000 newest.
 #[utoipa::path(post, path = "/v1/auth/ws-ticket", tag = "auth",
     params(InOrganization),
     responses((status = 201, body = WsTicket, description = "A ticket, good for 30 seconds")))]

@@ -17,7 +17,7 @@ const NEWEST_FIRST: SortKey = SortKey { name: "lastSeenAt", is_descending: true 
 /// for hardware, or through a broker.
 ///
 /// `POST /v1/trackers` with the `uniqueId` of one and a `vehicleId` makes it a tracker, and within seconds the vehicle has
-/// the fixes that were kept. Of an organization the 200 that were heard last are kept.
+/// the fixes that were kept. Of an organization 200 are kept: those heard over ten minutes or more, then those heard last.
 #[utoipa::path(get, path = "/v1/pending-trackers", tag = "trackers",
     params(("sort" = Option<String>, Query, description = "uniqueId, firstSeenAt, lastSeenAt; - for descending"),
         InOrganization,

@@ -60,7 +60,8 @@ pub async fn create_system_user(
     Ok(answer::created(format!("/v1/system-users/{}", made.id), &made.tagged(), &made))
 }
 
-/// Verify the address of a system user by the link of a letter.
+/// Verify the address of a system user by the link of a letter. If several signed up with it, the one whose link comes first has it,
+/// with the password that was given with that sign-up; the letter names its id.
 #[utoipa::path(post, path = "/v1/system-users/verify-email/{token}", tag = "system users",
     params(("token" = String, Path, description = "The link's token")),
     responses((status = 200, body = Verified, description = "Verified, now or before"),

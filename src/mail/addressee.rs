@@ -49,7 +49,7 @@ async fn reason(tx: &mut Tx, purpose: Purpose, address: &str) -> Result<Option<O
             let found = system_user::find_by_email(tx.on(), address).await?;
             found
                 .filter(|user| user.status == wanted)
-                .and_then(|user| letter(user.id, user.email, String::new(), None))
+                .and_then(|user| letter(user.id, user.email, String::new(), Some(user.id.to_string())))
         }
         Purpose::ActivateOrganization => {
             let found = organization::find_pending_by_contact(tx.on(), address).await?;

@@ -32,7 +32,7 @@ pub fn path(purpose: Purpose, token: &str) -> String {
 pub(super) struct LetterContent<'a> {
     /// How the letter addresses its reader; empty = no name.
     pub(super) greeting: &'a str,
-    /// The organization's name.
+    /// The organization's name, or the id of a system user.
     pub(super) about: &'a str,
     /// The verified address of the system user that created the organization.
     pub(super) creator: Option<&'a str>,
@@ -47,9 +47,17 @@ pub(super) fn write(purpose: Purpose, content: LetterContent<'_>, public_url: &s
     let (subject, before, after) = match purpose {
         Purpose::VerifySystemUser => (
             "Confirm your e-mail address",
-            "Somebody, you most likely, made a Waypost system user with this address. To confirm it, open"
+            format!(
+                "Somebody, you most likely, made {} with this address. To confirm it, open",
+                if about.is_empty() {
+                    "a Waypost system user".to_owned()
+                } else {
+                    format!("the Waypost system user {about}")
+                }
+            ),
+            "It confirms this system user with its password, and no other that was made with this address: yours has the id \
+             that you were answered. If it was not you, do nothing: an address that is not confirmed cannot be used."
                 .to_owned(),
-            "If it was not you, do nothing: an address that is not confirmed cannot be used.".to_owned(),
         ),
         Purpose::ActivateOrganization => {
             let which = if about.is_empty() {
@@ -223,6 +231,14 @@ mod tests {
             "{}",
             letter.body
         );
+    }
+
+    #[test]
+    fn a_verification_names_the_sign_up_that_it_confirms() {
+        let id = "01a1faea-5ddc-7008-8434-f2bff1d0b5a1";
+        let content = LetterContent { about: id, ..LetterContent::default() };
+        let letter = write(Purpose::VerifySystemUser, content, "https://fleet.example.org", "wpv_x");
+        assert!(letter.body.contains(&format!("made the Waypost system user {id} with")), "{}", letter.body);
     }
 
     #[test]

@@ -99,7 +99,8 @@ pub(super) async fn verify_system_user(change: &mut Change<'_>, user: &SystemUse
         recipient: user.email.clone(),
         // No name: a stranger chose it, and the reader of the letter may be another person.
         greeting: String::new(),
-        about: None,
+        // Its reader was answered the id, if it is theirs.
+        about: Some(user.id.to_string()),
     };
     change.send(&letter).await
 }

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::change::Change;
 use super::error::OpError;
+use super::organization_lifecycle;
 use super::own_organization::held;
-use super::{letters, organization_lifecycle};
 use crate::auth::{self, link};
 use crate::domain::audit::AuditResource;
 use crate::domain::organization::{OrganizationStatus, OrganizationStep};
@@ -42,11 +42,11 @@ pub(super) async fn free_for_user(change: &mut Change<'_>, email: &str) -> Resul
     free_for_organization(change, email, "").await
 }
 
-/// Frees the address of a system user about to be created.
+/// Frees the address of a system user about to be created. The link of the sign-up that had it stays good: whichever link is opened
+/// first confirms its own sign-up, with the password that was given with it.
 pub(super) async fn free_for_system_user(change: &mut Change<'_>, email: &str) -> Result<(), OpError> {
     let now = change.now();
     if let Some(id) = stale_sign_up::delete_system_user(change.on(), email, now.into()).await? {
-        letters::forget_verification(change, id).await?;
         change.displaced(AuditResource::SystemUser, id, None, None).await?;
     }
     Ok(())

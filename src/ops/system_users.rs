@@ -205,6 +205,7 @@ pub async fn delete_system_user(
     api_keys::revoke_all(&mut change, &scope, &current).await?;
     change.tell_webhooks();
     system_user::delete(change.on(), &scope, id, now.into()).await?;
+    letters::forget_verification(&mut change, id).await?;
     session::revoke_all(change.tx(), HolderId::System(id), now.into()).await?;
     let recorded = change.deleted(&current).await?;
     end_sockets(&mut change, &current);

@@ -11,7 +11,9 @@ use super::time::Time;
 use crate::auth::scope::OrgScope;
 use crate::clock;
 use crate::domain::paging::{Page, PageRequest, Sort};
-use crate::domain::pending_tracker::{KeptFix, MOST_FIXES, MOST_PENDING, PendingTracker};
+use crate::domain::pending_tracker::{
+    ESTABLISHED_AFTER_SECONDS, KeptFix, MOST_FIXES, MOST_PENDING, PendingTracker, SILENT_SECONDS,
+};
 use crate::report_log::Sighting;
 
 /// Devices that are trackers by now and are dealt with at a time.
@@ -88,6 +90,7 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope) -> Stmt<'c> {
 
 /// Saves what was heard, and drops what is too many. Saying it twice changes nothing.
 pub async fn save(tx: &mut Tx, seen: &HashMap<(OrganizationId, String), Sighting>) -> Result<()> {
+    let Some(now) = seen.values().map(|sighting| sighting.last_seen_at).max() else { return Ok(()) };
     let mut organizations = BTreeSet::new();
     for ((organization, unique_id), sighting) in seen {
         // What came just before a tracker was made of it is saved, to be taken at once.
@@ -100,9 +103,19 @@ pub async fn save(tx: &mut Tx, seen: &HashMap<(OrganizationId, String), Sighting
         organizations.insert(organization.0);
     }
     for organization in organizations {
-        let silent = "delete from pending_tracker where organization_id = $1 and dismissed_at is null \
-            and id not in (select id from pending_tracker where organization_id = $1 and dismissed_at is null order by last_seen_at desc, id desc limit $2)";
-        tx.on().sql(silent).bind(organization).bind(MOST_PENDING).run().await?;
+        // Whoever knows a port can make up names: they displace each other, and not what was waiting before.
+        let surplus = "delete from pending_tracker where organization_id = $1 and dismissed_at is null \
+            and id not in (select id from pending_tracker where organization_id = $1 and dismissed_at is null \
+            order by case when first_seen_at <= $3 and last_seen_at > first_seen_at and last_seen_at > $4 \
+            then first_seen_at end nulls last, last_seen_at desc, id desc limit $2)";
+        tx.on()
+            .sql(surplus)
+            .bind(organization)
+            .bind(MOST_PENDING)
+            .bind(Time(now.plus_seconds(-ESTABLISHED_AFTER_SECONDS)))
+            .bind(Time(now.plus_seconds(-SILENT_SECONDS)))
+            .run()
+            .await?;
     }
     Ok(())
 }

@@ -39,6 +39,30 @@ pub async fn organization(
     Ok(found.map(|(id,)| id))
 }
 
+/// The address of a sign-up of a system user that a later one displaced; `None` if it is no such sign-up. One that somebody deleted
+/// has no link any more by which it could be asked for.
+pub async fn displaced_address(on: On<'_>, system_user: Uuid) -> Result<Option<String>> {
+    let found: Option<(String,)> = on
+        .sql(
+            "select email from system_user where id = $1 and deleted_at is not null \
+             and status = 'pendingVerification' and organization_id is null",
+        )
+        .bind(system_user)
+        .optional()
+        .await?;
+    Ok(found.map(|(email,)| email))
+}
+
+/// Takes back that a sign-up of a system user was displaced; a taken address is a conflict.
+pub async fn restore_system_user(on: On<'_>, system_user: Uuid, now: Time) -> Result<()> {
+    on.sql("update system_user set deleted_at = null, updated_at = $2 where id = $1")
+        .bind(system_user)
+        .bind(now)
+        .run()
+        .await?;
+    Ok(())
+}
+
 /// Deletes the system user that signed up by itself with an address and never verified it; returns its id.
 pub async fn delete_system_user(on: On<'_>, email: &str, now: Time) -> Result<Option<Uuid>> {
     let gone: Option<(Uuid,)> = on

@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use waypost::store::time::Time;
 use waypost_test_support::eventually;
 
-use crate::harness::{App, Org, text, with_app};
+use crate::harness::{App, Org, on_each_engine, text, with_app};
 use crate::inputs::{positions, vehicle};
 
 /// The longest wait of a test.
@@ -121,6 +122,40 @@ fn a_device_that_is_dismissed_stays_away_until_somebody_wants_it() {
         let van = text(&app.post("/v1/vehicles", &org.org_admin, body).await.ok(201)["id"]);
         report(&app, &gateway, &[fix("unwanted", 2)]).await;
         eventually(DEADLINE, || async { positions(&app, &org, &van).await.len() == 1 }).await;
+        app
+    });
+}
+
+#[test]
+fn made_up_names_displace_no_device_that_waits_since_before() {
+    on_each_engine(async |app| {
+        let org = app.org("fleet").await;
+        let (_, gateway) = app.system_user(&org.org_admin, &["positions:ingest"]).await;
+        let flood = async |number: i64| {
+            let made_up: Vec<Value> =
+                (0..200).map(|other| fix(&format!("made-up-{number}-{other}"), number)).collect();
+            report(&app, &gateway, &made_up).await;
+            let page = app.get("/v1/pending-trackers?limit=1", &org.viewer).await.ok(200);
+            assert_eq!(page["pagination"]["totalItems"].as_i64(), Some(200), "{page}");
+            let oldest = pending(&app, &org.viewer, "sort=firstSeenAt").await;
+            text(&oldest[0]["uniqueId"])
+        };
+        report(&app, &gateway, &[fix("waiting", 0)]).await;
+        assert_eq!(pending(&app, &org.viewer, "").await.len(), 1);
+        app.pass(600);
+        report(&app, &gateway, &[fix("waiting", 10)]).await;
+        app.pass(1);
+        assert_eq!(flood(1).await, "waiting");
+        app.pass(1);
+        assert_eq!(flood(2).await, "waiting", "however many they are");
+        // Heard no more for a week, it makes room.
+        let now = app.context.clock.now();
+        let silent =
+            "update pending_tracker set first_seen_at = $1, last_seen_at = $2 where unique_id = 'waiting'";
+        let stmt = app.context.db.write().sql(silent).bind(Time(now.plus_seconds(-9.0 * 86_400.0)));
+        stmt.bind(Time(now.plus_seconds(-8.0 * 86_400.0))).run().await.unwrap();
+        app.pass(1);
+        assert_ne!(flood(3).await, "waiting");
         app
     });
 }

@@ -128,14 +128,58 @@ fn a_system_user_that_was_never_verified_gives_its_address_back() {
         let second = app.post("/v1/system-users", "", robot.clone()).await.ok(201);
         assert_ne!(first["id"], second["id"]);
         assert_eq!(actions(&app, &first["id"]).await, ["delete", "create"]);
-        app.post(&old, "", json!(null)).await.problem(410, "linkExpired");
         let link =
             app.link("robot@example.org", 2).await.replace("/verify/", "/v1/system-users/verify-email/");
         app.post(&link, "", json!(null)).await.ok(200);
+        app.post(&old, "", json!(null)).await.problem(410, "linkExpired");
+        assert_eq!(actions(&app, &first["id"]).await, ["delete", "create"]);
         // Once verified, it is not free: a sign-up gets the same answer, and the owner gets a letter.
         let none = app.post("/v1/system-users", "", robot).await.ok(201);
         assert!(actions(&app, &none["id"]).await.is_empty());
         told_of_sign_up(&app, "robot@example.org", 3).await;
+        app
+    });
+}
+
+/// Whichever of two sign-ups with one address is the stranger's: its password is not confirmed by the other one's link.
+#[test]
+fn a_link_confirms_the_password_of_its_own_sign_up_and_no_other() {
+    on_each_engine(async |app| {
+        let passwords = ["the password of the first", "the password of the second"];
+        for (opened, address) in [(0, "first@example.org"), (1, "second@example.org")] {
+            let (mut ids, mut links) = (Vec::new(), Vec::new());
+            for password in passwords {
+                let robot = json!({ "name": "Robot", "email": address, "password": password });
+                ids.push(text(&app.post("/v1/system-users", "", robot).await.ok(201)["id"]));
+                let page = app.link(address, ids.len()).await;
+                links.push(page.replace("/verify/", "/v1/system-users/verify-email/"));
+            }
+            let told = app.mail.all(address);
+            assert!(told.iter().zip(&ids).all(|(letter, id)| letter.body.contains(id)), "{told:?}");
+            app.post(&links[opened], "", json!(null)).await.ok(200);
+            app.post(&links[1 - opened], "", json!(null)).await.problem(410, "linkExpired");
+            assert_eq!(app.post(&links[opened], "", json!(null)).await.ok(200)["status"], "alreadyVerified");
+            let login = async |password: &str| {
+                let body = json!({ "email": address, "password": password });
+                app.post("/v1/system-users/login", "", body).await
+            };
+            login(passwords[opened]).await.ok(200);
+            login(passwords[1 - opened]).await.problem(401, "invalidCredentials");
+        }
+        app
+    });
+}
+
+#[test]
+fn a_sign_up_that_an_operator_deleted_is_brought_back_by_no_link() {
+    on_each_engine(async |app| {
+        let robot = json!({ "name": "Robot", "email": "robot@example.org", "password": PASSWORD });
+        let made = app.post("/v1/system-users", "", robot).await.ok(201);
+        let link =
+            app.link("robot@example.org", 1).await.replace("/verify/", "/v1/system-users/verify-email/");
+        app.delete(&format!("/v1/system-users/{}", text(&made["id"])), &app.root).await.ok(204);
+        app.post(&link, "", json!(null)).await.problem(410, "linkExpired");
+        assert_eq!(actions(&app, &made["id"]).await, ["delete", "create"]);
         app
     });
 }

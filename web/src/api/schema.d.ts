@@ -391,7 +391,7 @@ export interface paths {
          * Get a one-time ticket for the live feed, for browsers, which cannot set headers on a socket or an `EventSource`
          * @description A system user needs a scope of one of the feed's topics: `positions:read`, `events:read`, `fuel:read`, or for changes
          *     `vehicles:read`, `drivers:read`, `geofences:read` or `users:read`. Of one
-         *     caller's tickets the 20 newest are good.
+         *     caller's tickets the 20 newest are good, and of one organization's the 1,000 newest.
          *
          *     Takes an access token.
          */
@@ -1265,7 +1265,7 @@ export interface paths {
         /**
          * List the devices that reported for the organization and are no trackers of it yet: by a key of a system user, at a listener for hardware, or through a broker
          * @description `POST /v1/trackers` with the `uniqueId` of one and a `vehicleId` makes it a tracker, and within seconds the vehicle has
-         *     the fixes that were kept. Of an organization the 200 that were heard last are kept.
+         *     the fixes that were kept. Of an organization 200 are kept: those heard over ten minutes or more, then those heard last.
          *
          *     Takes an access token.
          */
@@ -1481,7 +1481,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Verify the address of a system user by the link of a letter
-         * @description Anybody may call it.
+         * @description If several signed up with it, the one whose link comes first has it, with the password that was given with that sign-up; the letter names its id.
+         *
+         *     Anybody may call it.
          */
         readonly post: operations["verify_system_user"];
         readonly delete?: never;
