@@ -12,7 +12,7 @@ use waypost_actors::model::{OrganizationId, Timestamp, VehicleId};
 use super::setting_flags::{ELSEWHERE, MigrateArgs};
 use waypost::domain::position::{AfterFix, HistoryRequest, StoredPosition};
 use waypost::store::export::Export as Stored;
-use waypost::store::open::{Location, embedded_file, open};
+use waypost::store::open::{Location, embedded_file, open_whole};
 
 /// Positions that are read at once.
 const PAGE: usize = 10_000;
@@ -194,7 +194,7 @@ pub(super) async fn run(export: Export) -> anyhow::Result<()> {
         bail!("there is no store in {} (another directory: --data-dir)", directory.display());
     }
     let request = HistoryRequest { from, to, with_quarantined: true, is_newest_first: false };
-    let db = open(&options).await?;
+    let db = open_whole(&options).await?;
     let stored = Stored::open(&db).await?;
     if let Some(unknown) = stored.unknown(&organization, &vehicle).await? {
         bail!("there is no {unknown}");

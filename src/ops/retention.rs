@@ -11,11 +11,11 @@ use waypost_actors::prepare;
 
 use crate::context::Context;
 use crate::mail::COUNTED_SECONDS;
-use crate::store::retention::{self, Horizon, Timeline};
+use crate::store::retention::{self, Horizon, Part, Past, Timeline};
 use crate::store::sql::{Db, SqlError, is_unavailable};
 use crate::store::{
     alert, change_log, driver_file, fuel_verdict, letter_written, partitions, pending_tracker, share,
-    sign_in_attempt, tracker_report, webhook_attempt,
+    sign_in_attempt, time_index, tracker_report, webhook_attempt,
 };
 
 /// Most rows per transaction.
@@ -52,9 +52,9 @@ pub struct Gone {
     pub compacted: u64,
 }
 
-/// Stores the states known only through the fix log, then deletes once what every organization's retention allows. What hinders it
-/// with one organization does not hinder it with the others, and is the error in the end. May be cancelled at any time; the next
-/// call continues.
+/// Stores the states known only through the fix log, then deletes once what every organization's retention allows, and extends the
+/// index of what is left by time. What hinders it with one organization does not hinder it with the others, and is the error in the
+/// end. May be cancelled at any time; the next call continues.
 pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
     let (db, now) = (&context.db, context.clock.now());
     let shard = db.shard();
@@ -79,6 +79,9 @@ pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
     for horizon in kept {
         let deleted = delete_past(db, horizon, now, &mut gone).await;
         hindered.by(deleted, horizon.organization.0)?;
+    }
+    for horizon in horizons.iter().filter(|horizon| shard.holds(horizon.organization)) {
+        hindered.by(time_index::renew(db, horizon.organization).await, horizon.organization.0)?;
     }
     if shard.holds_platform() {
         gone.compacted =
@@ -169,13 +172,14 @@ async fn delete_past(db: &Db, horizon: &Horizon, now: Timestamp, gone: &mut Gone
     }
     if let Some(fuel) = horizon.fuel {
         gone.fuel_rows += delete_rows(db, Timeline::FuelLog, organization, fuel).await?;
+        let past = |from, rows| Past { organization, from, horizon: fuel, rows };
         gone.fuel_events +=
-            in_slices(|rows| retention::delete_fuel_events(db, organization, fuel, now, rows)).await?;
+            in_parts(|from, rows| retention::delete_fuel_events(db, past(from, rows), now)).await?;
     }
     if let Some(events) = horizon.events {
-        gone.events +=
-            in_slices(|rows| retention::delete_events(db, organization, events, now, rows)).await?;
-        gone.visits += in_slices(|rows| retention::delete_visits(db, organization, events, rows)).await?;
+        let past = |from, rows| Past { organization, from, horizon: events, rows };
+        gone.events += in_parts(|from, rows| retention::delete_events(db, past(from, rows), now)).await?;
+        gone.visits += in_parts(|from, rows| retention::delete_visits(db, past(from, rows))).await?;
     }
     Ok(())
 }
@@ -210,19 +214,30 @@ async fn delete_rows(
     Ok(gone)
 }
 
-/// Deletes slice by slice until nothing is left, adjusting the size of the slices to [`SLICE`].
+/// Deletes slice by slice until nothing is left.
 pub(super) async fn in_slices<F>(mut delete: impl FnMut(i64) -> F) -> Result<u64, SqlError>
 where
     F: Future<Output = Result<u64, SqlError>>,
 {
-    let (mut rows, mut gone) = (MOST_ROWS / 4, 0);
+    in_parts(|from, rows| {
+        let deleted = delete(rows);
+        async move { deleted.await.map(|deleted| (deleted, (deleted > 0).then_some(from))) }
+    })
+    .await
+}
+
+/// Deletes part by part until all of it was looked at, adjusting the size of the parts to [`SLICE`].
+async fn in_parts<F>(mut delete: impl FnMut(Timestamp, i64) -> F) -> Result<u64, SqlError>
+where
+    F: Future<Output = Result<Part, SqlError>>,
+{
+    let (mut rows, mut gone, mut from) = (MOST_ROWS / 4, 0, Timestamp::FIRST);
     loop {
         let began = Instant::now();
-        let deleted = delete(rows).await?;
+        let (deleted, next) = delete(from, rows).await?;
         gone += deleted;
-        if deleted == 0 {
-            return Ok(gone);
-        }
+        let Some(next) = next else { return Ok(gone) };
+        from = next;
         rows = next_slice(rows, began.elapsed());
     }
 }

@@ -90,6 +90,7 @@ mod state_row;
 mod stay;
 pub mod system_user;
 pub mod time;
+pub mod time_index;
 pub mod track;
 pub mod tracker;
 pub mod tracker_report;

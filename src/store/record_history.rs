@@ -10,6 +10,7 @@ use super::record_row::{RecordRow, SELECT_PAGE, SELECT_RECORDS};
 use super::sql::{Db, Engine, On, Result, Stmt};
 use super::stay;
 use super::time::Time;
+use super::time_index;
 use crate::auth::scope::OrgScope;
 use crate::domain::event::{EventFilter, EventOrder};
 use crate::domain::paging::After;
@@ -54,6 +55,10 @@ pub async fn list(
     after: Option<After>,
     limit: i64,
 ) -> Result<Vec<Record>> {
+    let after = match after {
+        None => beginning(db, scope, filter, order).await?,
+        after => after,
+    };
     let range = range_of(filter, order, after);
     let rows: Vec<RecordRow> = match few_stays(db, scope, filter).await? {
         Some(long) => {
@@ -76,6 +81,31 @@ pub async fn list(
         }
     };
     rows.into_iter().map(Record::try_from).collect()
+}
+
+/// Where a list by number of everything since an instant begins, unless that is little: all of it would be read, to sort it. One of
+/// what is rare is found by time.
+async fn beginning(
+    db: &Db,
+    scope: &OrgScope,
+    filter: &EventFilter,
+    order: EventOrder,
+) -> Result<Option<After>> {
+    let is_rare = few(filter).next().is_some()
+        || !filter.driver_ids.is_empty()
+        || filter.min_duration_seconds.is_some();
+    let (Some(from), None, EventOrder::Sequence, false) = (filter.from, filter.to, order, is_rare) else {
+        return Ok(None);
+    };
+    let select = "select occurred_at from records where organization_id = $1 and occurred_at >= $2 \
+        order by occurred_at limit 1 offset $3";
+    let stmt = db.lists().sql(select).bind(Uuid::from(scope.organization_id())).bind(Time(from));
+    let is_much = stmt.bind(AHEAD).optional::<(Time,)>().await?.is_some();
+    if !is_much {
+        return Ok(None);
+    }
+    let first = time_index::first_since(db.lists(), scope, from).await?;
+    Ok(Some(After::Sequence(first - 1)))
 }
 
 const fn order_by(order: EventOrder) -> &'static str {
@@ -163,7 +193,7 @@ enum Side {
     Geofence,
 }
 
-/// How many records ahead it is looked which of the two has fewer.
+/// How many records ahead it is looked: which of two has fewer, or whether they are few.
 const AHEAD: i64 = 500;
 
 /// Which of one vehicle and one geofence has fewer records where the list goes on. SQLite has no statistics that could tell it, and
@@ -249,9 +279,13 @@ fn by_words<'c>(stmt: Stmt<'c>, filter: &EventFilter) -> Stmt<'c> {
     one_of(stmt, " and e.status in (", &statuses)
 }
 
-/// Adds the conditions of partial indexes that few records match, as literal text: the engines do not look into bound
-/// values when they choose an index.
+/// Adds the conditions of partial indexes that few records match.
 fn of_few<'c>(stmt: Stmt<'c>, filter: &EventFilter) -> Stmt<'c> {
+    few(filter).fold(stmt, Stmt::push)
+}
+
+/// These conditions as literal text: the engines do not look into bound values when they choose an index.
+fn few(filter: &EventFilter) -> impl Iterator<Item = &'static str> {
     let EventFilter { kinds, causes, origins, statuses, .. } = filter;
     let is_of = |class: &[RecordKind]| !kinds.is_empty() && kinds.iter().all(|kind| class.contains(kind));
     let class = FEW.iter().find(|(class, _)| is_of(class)).map(|(_, text)| *text);
@@ -266,5 +300,5 @@ fn of_few<'c>(stmt: Stmt<'c>, filter: &EventFilter) -> Stmt<'c> {
         filter.open.map(|open| if open { " and e.ended_at is null" } else { " and e.ended_at is not null" }),
         filter.inferred.map(|inferred| if inferred { " and e.inferred" } else { " and not e.inferred" }),
     ];
-    texts.into_iter().flatten().fold(stmt, Stmt::push)
+    texts.into_iter().flatten()
 }

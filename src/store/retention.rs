@@ -15,7 +15,7 @@ use super::position_chunk::cut_chunk;
 use super::seeds::{read_fences_of, read_vehicle};
 use super::slice::{checkpoint_before, fixes_behind};
 use super::sql::{Db, Result, Tx};
-use super::time::{Time, just_after};
+use super::time::{Time, just_after, just_before};
 use super::track::Track;
 use crate::domain::organization::OrganizationStatus;
 use crate::domain::organization_settings::Settings;
@@ -256,73 +256,86 @@ pub async fn cut_chunks(db: &Db, organization: OrganizationId, horizon: Timestam
     Ok(())
 }
 
-/// Deletes an organization's oldest records that are past the horizon, at most `rows`; returns how many. Records of
-/// a visit go once it ended before the horizon, trips, stops and alerts of what lasts once that ended, and none goes before it has been in
-/// the log for some days.
-pub async fn delete_events(
-    db: &Db,
-    organization: OrganizationId,
-    horizon: Timestamp,
-    now: Timestamp,
-    rows: i64,
-) -> Result<u64> {
-    let delete = "delete from records where id in (select e.id from records e \
-        where e.organization_id = $1 and e.occurred_at < $2 and e.detected_at < $3 \
-        and e.kind not in ('refuel', 'drain') and (e.ended_at is null or e.ended_at < $2) \
+/// How much of a part of what is past went, and from when on the next part begins; `None`: it was the last one. What has to wait stays
+/// behind and is not looked at again.
+pub type Part = (u64, Option<Timestamp>);
+
+/// What of an organization is looked at, and up to which horizon: all of it from an instant on, about so many rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Past {
+    /// The organization.
+    pub organization: OrganizationId,
+    /// Where the part begins.
+    pub from: Timestamp,
+    /// Before when it is past.
+    pub horizon: Timestamp,
+    /// Rows in the part.
+    pub rows: i64,
+}
+
+impl Past {
+    /// The last instant of the part, and where the next one begins. `nth`: selects the instant of the n-th row.
+    async fn end(&self, db: &Db, nth: &'static str) -> Result<(Time, Option<Timestamp>)> {
+        let stmt = db.read().sql(nth).bind(self.organization.0).bind(Time(self.from));
+        let nth: Option<(Time,)> = stmt.bind(Time(self.horizon)).bind(self.rows - 1).optional().await?;
+        Ok(match nth {
+            Some((end,)) => (end, Some(just_after(end.0))),
+            None => (Time(just_before(self.horizon)), None),
+        })
+    }
+}
+
+/// Deletes a part of an organization's records that are past the horizon. Records of a visit go once it ended before the horizon, trips,
+/// stops and alerts of what lasts once that ended, and none goes before it has been in the log for some days.
+pub async fn delete_events(db: &Db, past: Past, now: Timestamp) -> Result<Part> {
+    let nth = "select occurred_at from records where organization_id = $1 and occurred_at >= $2 and occurred_at < $3 \
+        order by occurred_at limit 1 offset $4";
+    let delete = "delete from records as e where e.organization_id = $1 and e.occurred_at >= $2 \
+        and e.occurred_at <= $3 and e.detected_at < $5 \
+        and e.kind not in ('refuel', 'drain') and (e.ended_at is null or e.ended_at < $4) \
         and not (e.status = 'active' and e.ended_at is null \
         and (e.kind = 'alert' and e.cause <> 'drain' or e.kind in ('trip', 'stop', 'overspeed'))) \
         and exists (select 1 from vehicle_state s \
         where s.vehicle_id = e.vehicle_id and s.kept_from >= e.confirmed_at) \
         and not exists (select 1 from visit v \
-        where v.id = e.visit_id and (v.exited_at is null or v.exited_at >= $2)) \
-        order by e.occurred_at limit $4)";
-    delete_told(db, delete, organization, horizon, now, rows).await
+        where v.id = e.visit_id and (v.exited_at is null or v.exited_at >= $4))";
+    delete_told(db, (nth, delete), past, now).await
 }
 
-/// Deletes an organization's oldest visits that ended before the horizon and have no records left, at most
-/// `rows`; returns how many.
-pub async fn delete_visits(
-    db: &Db,
-    organization: OrganizationId,
-    horizon: Timestamp,
-    rows: i64,
-) -> Result<u64> {
-    let delete = "delete from visit where id in (select v.id from visit v \
-        where v.organization_id = $1 and v.entered_at < $2 and v.exited_at < $2 \
+/// Deletes a part of an organization's visits that ended before the horizon and have no records left.
+pub async fn delete_visits(db: &Db, past: Past) -> Result<Part> {
+    let nth = "select entered_at from visit where organization_id = $1 and entered_at >= $2 and entered_at < $3 \
+        order by entered_at limit 1 offset $4";
+    let delete = "delete from visit as v where v.organization_id = $1 and v.entered_at >= $2 and v.entered_at <= $3 \
+        and v.exited_at < $4 \
         and not exists (select 1 from records e where e.vehicle_id = v.vehicle_id \
-        and e.visit_id = v.id and e.occurred_at >= v.entered_at and e.occurred_at <= v.exited_at) \
-        order by v.entered_at limit $3)";
-    db.write().sql(delete).bind(organization.0).bind(Time(horizon)).bind(rows).run().await
+        and e.visit_id = v.id and e.occurred_at >= v.entered_at and e.occurred_at <= v.exited_at)";
+    let (end, next) = past.end(db, nth).await?;
+    let stmt = db.write().sql(delete).bind(past.organization.0).bind(Time(past.from)).bind(end);
+    Ok((stmt.bind(Time(past.horizon)).run().await?, next))
 }
 
-/// Deletes an organization's oldest refuels and drains that are past the horizon, at most `rows`; returns how many.
-/// None goes before it has been in the log for some days.
-pub async fn delete_fuel_events(
-    db: &Db,
-    organization: OrganizationId,
-    horizon: Timestamp,
-    now: Timestamp,
-    rows: i64,
-) -> Result<u64> {
-    let delete = "delete from records where id in (select f.id from records f \
-        where f.kind in ('refuel', 'drain') \
-        and f.organization_id = $1 and f.occurred_at < $2 and f.ended_at < $2 and f.detected_at < $3 \
+/// Deletes a part of an organization's refuels and drains that are past the horizon. None goes before it has been in the log for some
+/// days.
+pub async fn delete_fuel_events(db: &Db, past: Past, now: Timestamp) -> Result<Part> {
+    let nth = "select occurred_at from records where kind in ('refuel', 'drain') and organization_id = $1 \
+        and occurred_at >= $2 and occurred_at < $3 order by occurred_at limit 1 offset $4";
+    let delete = "delete from records as f where f.kind in ('refuel', 'drain') and f.organization_id = $1 \
+        and f.occurred_at >= $2 and f.occurred_at <= $3 and f.ended_at < $4 and f.detected_at < $5 \
         and exists (select 1 from vehicle_state s \
-        where s.vehicle_id = f.vehicle_id and s.kept_from >= f.confirmed_at) \
-        order by f.occurred_at limit $4)";
-    delete_told(db, delete, organization, horizon, now, rows).await
+        where s.vehicle_id = f.vehicle_id and s.kept_from >= f.confirmed_at)";
+    delete_told(db, (nth, delete), past, now).await
 }
 
-/// Runs a deletion of records, limited to those published long enough ago.
+/// Deletes a part of the records by a statement, limited to those published long enough ago.
 async fn delete_told(
     db: &Db,
-    delete: &'static str,
-    organization: OrganizationId,
-    horizon: Timestamp,
+    (nth, delete): (&'static str, &'static str),
+    past: Past,
     now: Timestamp,
-    rows: i64,
-) -> Result<u64> {
+) -> Result<Part> {
+    let (end, next) = past.end(db, nth).await?;
     let told = now.plus_seconds(-DAY_SECONDS * LOG_DAYS);
-    let stmt = db.write().sql(delete).bind(organization.0).bind(Time(horizon)).bind(Time(told));
-    stmt.bind(rows).run().await
+    let stmt = db.write().sql(delete).bind(past.organization.0).bind(Time(past.from)).bind(end);
+    Ok((stmt.bind(Time(past.horizon)).bind(Time(told)).run().await?, next))
 }

@@ -10,7 +10,8 @@ use futures_util::future::join_all;
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 use waypost::store::sql::{Db, Engine, Pools};
-use waypost_actors::model::Timestamp;
+use waypost::store::time_index;
+use waypost_actors::model::{OrganizationId, Timestamp};
 
 use crate::harness::{App, START, Said, circle, on_each_engine, text};
 
@@ -55,6 +56,9 @@ async fn history(app: &App) -> History {
         organization: org.id,
     };
     fill(&app.context.db, &history).await;
+    // As each hour.
+    let organization = OrganizationId(history.organization.parse().unwrap());
+    time_index::renew(&app.context.db, organization).await.unwrap();
     history
 }
 
@@ -155,6 +159,9 @@ fn forms(history: &History) -> Vec<String> {
         format!("&geofenceId={empty_fence}"),
         format!("&geofenceId={empty_fence}&sort=sequence"),
         format!("&geofenceId={fence}&sort=sequence"),
+        format!("&sort=sequence&from={begin}"),
+        format!("&sort=sequence&from={middle}"),
+        format!("&sort=sequence&from={day}"),
         format!("&vehicleId={vehicle}&geofenceId={fence}"),
         format!("&vehicleId={vehicle}&geofenceId={fence}&sort=sequence"),
         format!("&vehicleId={vehicle}&geofenceId={empty_fence}"),
@@ -273,6 +280,15 @@ async fn going_on(app: &App, history: &History) -> Vec<String> {
     forms
 }
 
+/// A list by number since an instant begins with the first record since then, though it reads none of before.
+async fn begins_where_it_should(app: &App, history: &History) {
+    let Instants { middle, .. } = instants();
+    let form = format!("/v1/geofence-events?&sort=sequence&from={middle}&limit=1");
+    let first = text(&asked(app, history, &form).await.ok(200)["data"][0]["occurredAt"]);
+    let behind = middle.plus_seconds(EVERY as f64).to_string();
+    assert!(first >= middle.to_string() && first < behind, "{first} is not the first since {middle}");
+}
+
 /// Rows that PostgreSQL has read for this database.
 async fn rows_read(db: &Db) -> Option<i64> {
     let Pools::Postgres { lists, .. } = &db.pools else { return None };
@@ -289,6 +305,7 @@ async fn rows_read(db: &Db) -> Option<i64> {
 async fn no_form_goes_through_it(app: App) -> App {
     let history = history(&app).await;
     let engine = app.context.db.engine();
+    begins_where_it_should(&app, &history).await;
     let mut wrong = Vec::new();
     for form in forms(&history).into_iter().chain(going_on(&app, &history).await) {
         let path = of_organization(&history, &form);

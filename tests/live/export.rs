@@ -9,7 +9,10 @@ use waypost_test_support::{TestStore, for_each_engine};
 use crate::server::{Bus, Server};
 use crate::wire::items;
 
-for_each_engine!(positions_are_exported_beside_a_working_server);
+for_each_engine!(
+    positions_are_exported_beside_a_working_server,
+    a_store_that_was_moved_away_or_is_not_whole_is_not_exported,
+);
 
 const START: i64 = 1_790_000_000_000;
 
@@ -83,4 +86,20 @@ async fn positions_are_exported_beside_a_working_server(store: TestStore) {
     assert_eq!(features[0]["properties"]["vehicleId"], json!(three.vehicle));
     assert!(features[0]["properties"].get("fuelRaw").is_none(), "what it does not have: {}", features[0]);
     server.stop().await;
+}
+
+async fn a_store_that_was_moved_away_or_is_not_whole_is_not_exported(store: TestStore) {
+    let told = match &store.options.location {
+        Location::Embedded(directory) => {
+            std::fs::write(directory.join("waypost.moved"), "moved to PostgreSQL").unwrap();
+            "moved to PostgreSQL: set DATABASE_URL"
+        }
+        Location::Postgres(_) => {
+            store.db.write().sql("create table transfer_under_way ()").run().await.unwrap();
+            "has not gone through"
+        }
+    };
+    let refused = run(&store, &[]).await;
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && refused.stdout.is_empty() && said.contains(told), "{said}");
 }

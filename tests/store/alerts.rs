@@ -11,9 +11,12 @@ use waypost::store::track::Track;
 use waypost_actors::model::{Connection, EventId, EventStatus, Timestamp, VehicleId};
 use waypost_actors::ports::TrackStore;
 use waypost_actors::tracking::{AlertDetail, AlertRule, ConnectionChange, Detail, Record};
-use waypost_test_support::{TestStore, for_each_engine};
+use waypost_test_support::{Engine, TestStore, for_each_engine, run};
 
-use crate::fleet::{FENCE, ORGANIZATION, at, commit, correcting, correction, entry, log, recording, stand};
+use crate::fleet::{
+    FENCE, ORGANIZATION, VEHICLE, at, commit, correcting, correction, entry, log, recording, stand,
+};
+use crate::steps::count_steps;
 
 for_each_engine!(
     one_is_stored_as_it_is_revised_and_taken_back,
@@ -114,7 +117,7 @@ async fn five_hundred_that_fall_silent_at_once_are_one(store: TestStore) {
     let stmt = store.db.write().sql(acknowledge).bind(seen[0].id.0).bind(ORGANIZATION.0);
     stmt.bind(Time(at(4_060))).run().await.expect("seen");
     let mut one_more = changed(0, Connection::Offline, 4_080);
-    one_more.vehicle_id = crate::fleet::VEHICLE;
+    one_more.vehicle_id = VEHICLE;
     one_more.id = EventId(Uuid::from_u128(5));
     assert_eq!(told(&track, &[one_more]).await.iter().map(vehicles).collect::<Vec<_>>(), [501]);
     let unseen = "select count(*) from alert_state where acknowledged_at is null and acknowledged_by is null";
@@ -126,7 +129,7 @@ async fn five_hundred_that_fall_silent_at_once_are_one(store: TestStore) {
     assert_eq!(told(&track, &back).await, []);
     assert_eq!(revised(&track, &clock, 5_600).await, (Vec::new(), false));
     let delete = "update vehicle set deleted_at = $1 where id = $2";
-    let stmt = store.db.write().sql(delete).bind(Time(at(5_700))).bind(crate::fleet::VEHICLE.0);
+    let stmt = store.db.write().sql(delete).bind(Time(at(5_700))).bind(VEHICLE.0);
     stmt.run().await.expect("deleted");
     let (ended, more) = revised(&track, &clock, 5_800).await;
     let ends: Vec<_> = ended.iter().map(|alert| (alert.id, alert.revision, alert.ended_at)).collect();
@@ -159,4 +162,22 @@ async fn what_was_done_with_one_goes_with_it(store: TestStore) {
     }
     assert_eq!(alert::forget(&store.db, 10).await.expect("forgotten"), 1);
     assert_eq!(alert::forget(&store.db, 10).await.expect("nothing to forget"), 0);
+}
+
+#[test]
+fn alerts_that_are_over_are_not_gone_through() {
+    run(Engine::Sqlite, async |store: TestStore| {
+        let track = stand(&store).await;
+        // Drains have no end, and stay as they are.
+        let fill = "insert into records (id, sequence, kind, status, revision, organization_id, vehicle_id, occurred_at, ended_at, \
+            confirmed_at, detected_at, origin, cause) with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000) \
+            select unhex(printf('%032x', i)), i, 'alert', 'active', 1, $1, $2, i, case when i % 2 = 0 then i end, i, i, 'live', \
+            case when i % 2 = 0 then 'silentWhileMoving' else 'drain' end from n";
+        let stmt = store.db.write().sql(fill).bind(ORGANIZATION.0).bind(VEHICLE.0);
+        assert_eq!(stmt.run().await.expect("filled"), 20_000);
+        let steps = count_steps(&store.db).await;
+        assert_eq!(track.revise_drivers().await.expect("answered"), (Vec::new(), false));
+        let steps = steps.load(Ordering::Relaxed);
+        assert!(steps < 20_000, "{steps} steps, though no alert goes on");
+    });
 }

@@ -29,6 +29,8 @@ mod schema;
 mod sessions;
 mod slices;
 mod statements;
+mod steps;
+mod time_index;
 mod track;
 mod transactions;
 mod transfer;

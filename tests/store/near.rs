@@ -1,12 +1,9 @@
 //! Who came near a geofence is told from the areas of chunks, of the tail, and of rows that came late.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
-use futures_util::future::join_all;
 use uuid::Uuid;
-use waypost::store::sql::{Db, Pools};
 use waypost_actors::geofence::{FenceTimeline, GeoBox};
 use waypost_actors::model::{
     Fence, FenceVersion, GeofenceId, Place, Polygon, Rules, ShapeSpec, Timestamp, VehicleId,
@@ -19,6 +16,7 @@ use crate::chunks::Dice;
 use crate::driven::{Driven, driving};
 use crate::fix_log::start;
 use crate::fleet::{ORGANIZATION, VEHICLE, at, commit, stand};
+use crate::steps::count_steps;
 
 for_each_engine!(whoever_came_near_is_told_and_where_is_bounded);
 
@@ -112,21 +110,6 @@ async fn whoever_came_near_is_told_and_where_is_bounded(store: TestStore) {
     let elsewhere = around(Place::new(-30.0, 100.0));
     let told = track.came_near(&elsewhere, Timestamp::FIRST, &[VEHICLE]).await.expect("told");
     assert_eq!(told, []);
-}
-
-/// From now on counts the steps of SQLite's machine that its readers take.
-async fn count_steps(db: &Db) -> Arc<AtomicU64> {
-    let Pools::Sqlite { readers, .. } = &db.pools else { panic!("SQLite alone counts them") };
-    let steps = Arc::<AtomicU64>::default();
-    let all = join_all((0..readers.options().get_max_connections()).map(|_| readers.acquire())).await;
-    for connection in all {
-        let (mut connection, counted) = (connection.expect("a reader"), Arc::clone(&steps));
-        connection.lock_handle().await.expect("its handle").set_progress_handler(100, move || {
-            counted.fetch_add(100, Ordering::Relaxed);
-            true
-        });
-    }
-    steps
 }
 
 #[test]

@@ -1,23 +1,29 @@
 //! How past data is deleted: never before its state is kept, in steps and slices, and by whole weeks where
 //! possible.
 
+use uuid::Uuid;
 use waypost::domain::organization_settings::Settings;
 use waypost::store::partitions::{compact_partitions, drop_partitions, make_partitions};
-use waypost::store::retention::{Timeline, cut_chunks, horizons, keep_from, vehicles_due};
+use waypost::store::retention::{
+    Past, Timeline, cut_chunks, delete_events, horizons, keep_from, vehicles_due,
+};
 use waypost::store::sql::{Engine, is_unavailable};
 use waypost::store::time::Time;
 use waypost::store::track::Track;
 use waypost_actors::geofence::FenceSet;
 use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::ports::TrackStore;
-use waypost_actors::tracking::{Freshness, Mark};
+use waypost_actors::tracking::{Freshness, Mark, Record};
 use waypost_test_support::{TestStore, for_each_engine};
 
-use crate::fleet::{ORGANIZATION, VEHICLE, at, checkpoint, commit, fix, mark, row, stand, stored, write};
+use crate::fleet::{
+    ORGANIZATION, VEHICLE, at, checkpoint, commit, entry, fix, mark, recording, row, stand, stored, write,
+};
 
 for_each_engine!(
     a_long_past_without_checkpoints_goes_in_steps,
     what_awaits_a_correction_or_an_edit_waits,
+    records_that_wait_are_looked_at_once,
     a_correction_of_before_begins_at_what_is_kept,
     weeks_that_nobody_keeps_are_dropped,
     what_is_free_of_a_week_that_somebody_keeps_is_given_back,
@@ -108,6 +114,34 @@ async fn what_awaits_a_correction_or_an_edit_waits(store: TestStore) {
     later.run().await.expect("set");
     keep(&store, &track, 15).await;
     assert_eq!(kept(&store).await, [Time(at(10))], "as of its newest fix until then");
+}
+
+async fn records_that_wait_are_looked_at_once(store: TestStore) {
+    let track = stand(&store).await;
+    commit(&track, vec![write(vec![row(fix(1_000), Freshness::Fresh)])]).await;
+    track.save_states().await.expect("saved");
+    let kept = store.db.write().sql("update vehicle_state set kept_from = $1").bind(Time(at(1_000)));
+    assert_eq!(kept.run().await.expect("kept"), 1);
+    // Nothing is kept of the vehicle that has the oldest ones.
+    let other = VehicleId(Uuid::from_u128(77));
+    let insert = "insert into vehicle (id, organization_id, name, category, status, fuel, tracking, created_at, updated_at) \
+        select $1, organization_id, 'Bus', category, status, fuel, tracking, created_at, updated_at from vehicle";
+    store.db.write().sql(insert).bind(other.0).run().await.expect("a vehicle");
+    let of = |number: i64| Record {
+        vehicle_id: if number <= 25 { other } else { VEHICLE },
+        ..entry(number, number)
+    };
+    commit(&track, vec![recording((1..=50).map(of).collect())]).await;
+    let (mut parts, mut next) = (Vec::new(), Some(Timestamp::FIRST));
+    while let Some(from) = next {
+        let past = Past { organization: ORGANIZATION, from, horizon: at(40), rows: 10 };
+        let (gone, behind) = delete_events(&store.db, past, at(20 * DAY)).await.expect("deleted");
+        parts.push(gone);
+        next = behind;
+    }
+    assert_eq!(parts, [0, 0, 5, 9]);
+    let left = "select count(*) from records";
+    assert_eq!(store.db.read().sql(left).scalar::<i64>().await.expect("read"), 36);
 }
 
 async fn a_correction_of_before_begins_at_what_is_kept(store: TestStore) {

@@ -22,9 +22,15 @@ pub(super) use sqlite::{SQLITE_FILE, SQLITE_PATIENCE, single_reader};
 /// data needs the rows that it locks, and so does the node that takes over from a paused one.
 const WRITER_IDLE_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Opens the store and migrates its tables; several processes may start at once. Refuses a store that a transfer has
-/// moved away, or not yet completely moved in or restored.
+/// Opens the store and migrates its tables; several processes may start at once. Refuses what [`open_whole`] refuses.
 pub async fn open_and_migrate(options: &Options) -> Result<Db, OpenError> {
+    let db = open_whole(options).await?;
+    migrate(&db).await?;
+    Ok(db)
+}
+
+/// Opens the store without migrating it. Refuses a store that a transfer has moved away, or not yet completely moved in or restored.
+pub async fn open_whole(options: &Options) -> Result<Db, OpenError> {
     if let Location::Embedded(directory) = &options.location {
         refuse_marked(directory)?;
     }
@@ -34,7 +40,6 @@ pub async fn open_and_migrate(options: &Options) -> Result<Db, OpenError> {
     {
         return Err(OpenError::HalfTransferred);
     }
-    migrate(&db).await?;
     Ok(db)
 }
 
@@ -47,7 +52,7 @@ pub(super) fn refuse_marked(directory: &Path) -> Result<(), OpenError> {
     if half.exists() { Err(OpenError::HalfRestored(half)) } else { Ok(()) }
 }
 
-/// Opens the store without migrating it.
+/// Opens the store without migrating it, whole or not.
 pub async fn open(options: &Options) -> Result<Db, OpenError> {
     match &options.location {
         Location::Postgres(url) => postgres::open_postgres(url, options).await,

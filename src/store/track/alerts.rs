@@ -91,13 +91,14 @@ async fn write(tx: &mut Tx, mut alerts: Vec<Record>) -> Result<Vec<Record>> {
     Ok(alerts)
 }
 
-/// The alerts by a rule that have not ended.
+/// The alerts by one of the two rules of the clock that have not ended. An index has these alone, in the same words.
 async fn open(tx: &mut Tx, rule: AlertRule) -> Result<Vec<Record>> {
     let shard = tx.shard();
     let stmt = tx
         .on()
         .sql(SELECT_RECORDS)
         .push(" where e.kind = 'alert' and e.status = 'active' and e.ended_at is null")
+        .push(" and e.cause in ('silentWhileMoving', 'licenseExpired')")
         .and_of_shard(shard, "e.organization_id");
     let rows: Vec<RecordRow> = stmt.push(" and e.cause = ").push_bind(rule.as_str()).all().await?;
     rows.into_iter().map(Record::try_from).collect()
