@@ -265,7 +265,7 @@ pub(crate) fn crossed(before: &VehicleState, now: &VehicleState) -> Crossed {
 }
 
 /// What one commit changed for a watcher's audience.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Update {
     /// Vehicles with their state after the commit, each once. Leaves out those whose state
     /// [`PositionSubscription`]s had received in full before.

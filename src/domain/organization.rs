@@ -124,47 +124,42 @@ pub struct Organization {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrganizationStep {
     /// Its address was verified by the link in a mail.
-    VerifyEmail,
+    VerifyEmail {
+        /// Whether the system user that made it is bound to it, if this activates it; otherwise it is left out for good.
+        lets_founder_in: bool,
+    },
     /// An operator activated it.
-    Activate,
+    Activate {
+        /// The same.
+        lets_founder_in: bool,
+    },
     /// An operator switched it off.
     Deactivate,
     /// A superAdmin deleted it.
     Delete,
 }
 
-/// THE table of an organization's life. A step that is not in it is refused.
-pub const ORGANIZATION_STEPS: &[(OrganizationStatus, OrganizationStep, OrganizationStatus)] = {
-    use OrganizationStatus::{Active, Deleted, Inactive, PendingActivation};
-    use OrganizationStep::{Activate, Deactivate, Delete, VerifyEmail};
-    &[
-        (PendingActivation, VerifyEmail, Active),
-        (PendingActivation, Activate, Active),
-        (PendingActivation, Delete, Deleted),
-        (Active, VerifyEmail, Active),
-        (Active, Activate, Active),
-        (Active, Deactivate, Inactive),
-        (Active, Delete, Deleted),
-        (Inactive, VerifyEmail, Inactive),
-        (Inactive, Activate, Active),
-        (Inactive, Deactivate, Inactive),
-        (Inactive, Delete, Deleted),
-    ]
-};
-
 impl OrganizationStatus {
-    /// The status after a step, if the step is possible.
+    /// The status after a step, if the step is possible: THE table of an organization's life.
     #[must_use]
-    pub fn after(self, step: OrganizationStep) -> Option<Self> {
-        let row = ORGANIZATION_STEPS.iter().find(|(from, by, _)| (*from, *by) == (self, step));
-        row.map(|(_, _, to)| *to)
+    pub const fn after(self, step: OrganizationStep) -> Option<Self> {
+        use OrganizationStep::{Activate, Deactivate, Delete, VerifyEmail};
+        match (self, step) {
+            (Self::PendingActivation | Self::Active, VerifyEmail { .. } | Activate { .. })
+            | (Self::Inactive, Activate { .. }) => Some(Self::Active),
+            (Self::Active | Self::Inactive, Deactivate) | (Self::Inactive, VerifyEmail { .. }) => {
+                Some(Self::Inactive)
+            }
+            (Self::PendingActivation | Self::Active | Self::Inactive, Delete) => Some(Self::Deleted),
+            (Self::PendingActivation, Deactivate) | (Self::Deleted, _) => None,
+        }
     }
 
-    /// The step that an operator takes by setting this status.
+    /// The step that an operator takes by setting this status: it lets no founder in.
     #[must_use]
     pub const fn wanted(self) -> Option<OrganizationStep> {
         match self {
-            Self::Active => Some(OrganizationStep::Activate),
+            Self::Active => Some(OrganizationStep::Activate { lets_founder_in: false }),
             Self::Inactive => Some(OrganizationStep::Deactivate),
             Self::PendingActivation | Self::Deleted => None,
         }
@@ -249,13 +244,15 @@ mod tests {
         use OrganizationStep::{Activate, Deactivate, Delete, VerifyEmail};
         assert_eq!(PendingActivation.after(Deactivate), None);
         assert_eq!(Active.after(Deactivate), Some(Inactive));
-        assert_eq!(Inactive.after(VerifyEmail), Some(Inactive), "a mail brings nothing back");
-        for step in [VerifyEmail, Activate, Deactivate, Delete] {
-            assert_eq!(Deleted.after(step), None);
+        for lets_founder_in in [true, false] {
+            let (verify, activate) = (VerifyEmail { lets_founder_in }, Activate { lets_founder_in });
+            assert_eq!([verify, activate].map(|step| PendingActivation.after(step)), [Some(Active); 2]);
+            assert_eq!(Inactive.after(activate), Some(Active));
+            assert_eq!(Inactive.after(verify), Some(Inactive), "a mail brings nothing back");
+            for step in [verify, activate, Deactivate, Delete] {
+                assert_eq!(Deleted.after(step), None);
+            }
         }
-        for (index, row) in ORGANIZATION_STEPS.iter().enumerate() {
-            let same = |other: &&(_, _, _)| (other.0, other.1) == (row.0, row.1);
-            assert_eq!(ORGANIZATION_STEPS.iter().filter(same).count(), 1, "row {index} stands twice");
-        }
+        assert_eq!(Active.wanted(), Some(Activate { lets_founder_in: false }), "a status lets nobody in");
     }
 }

@@ -44,9 +44,8 @@ pub async fn verify_email(
     if let Redeemed::Before(_) = redeemed {
         return Ok(Verified { organization: current, already_verified: true });
     }
-    let verify = OrganizationStep::VerifyEmail;
-    let organization =
-        organization_lifecycle::advance(&mut change, &scope, &current, verify, lets_founder_in).await?;
+    let verify = OrganizationStep::VerifyEmail { lets_founder_in };
+    let organization = organization_lifecycle::advance(&mut change, &scope, &current, verify).await?;
     let recorded = change.updated(&current, &organization).await?;
     let organization = change.commit(recorded, organization).await?;
     Ok(Verified { organization, already_verified: false })

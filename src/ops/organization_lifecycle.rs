@@ -20,7 +20,6 @@ pub(super) async fn advance(
     scope: &OrgScope,
     current: &Organization,
     step: OrganizationStep,
-    lets_founder_in: bool,
 ) -> Result<Organization, OpError> {
     let now = change.now();
     let Some(next) = current.status.after(step) else {
@@ -28,7 +27,7 @@ pub(super) async fn advance(
         return Err(OpError::Transition(format!("an organization that is {state} cannot do this")));
     };
     let mut changed = Organization { status: next, ..current.clone() };
-    if step == OrganizationStep::VerifyEmail {
+    if matches!(step, OrganizationStep::VerifyEmail { .. }) {
         changed.email_verified_at = changed.email_verified_at.or(Some(now));
     }
     let activates = next == OrganizationStatus::Active && current.status != next;
@@ -43,10 +42,10 @@ pub(super) async fn advance(
     changed.updated_at = now;
     organization::update(change.on(), scope, &changed).await?;
     match step {
-        OrganizationStep::VerifyEmail => {
+        OrganizationStep::VerifyEmail { .. } => {
             activation::close_pending(change.on(), scope, ActivationStatus::Verified, now.into()).await?;
         }
-        OrganizationStep::Activate => {
+        OrganizationStep::Activate { .. } => {
             activation::close_pending(change.on(), scope, ActivationStatus::ManuallyActivated, now.into())
                 .await?;
         }
@@ -54,9 +53,10 @@ pub(super) async fn advance(
         OrganizationStep::Delete => delete_owned(change, scope).await?,
     }
     if activates {
-        match lets_founder_in {
-            true => bind_creator(change, scope).await?,
-            false => creator::leave_out(change.on(), scope, now.into()).await?,
+        match step {
+            OrganizationStep::VerifyEmail { lets_founder_in: true }
+            | OrganizationStep::Activate { lets_founder_in: true } => bind_creator(change, scope).await?,
+            _ => creator::leave_out(change.on(), scope, now.into()).await?,
         }
         for waiting in user::invited(change.on(), scope, now.into()).await? {
             letters::invite(change, &waiting, Some(&changed.attributes.name)).await?;
@@ -85,8 +85,8 @@ async fn bind_creator(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), O
 
 const fn method(step: OrganizationStep) -> Option<ActivationMethod> {
     match step {
-        OrganizationStep::VerifyEmail => Some(ActivationMethod::Email),
-        OrganizationStep::Activate => Some(ActivationMethod::Manual),
+        OrganizationStep::VerifyEmail { .. } => Some(ActivationMethod::Email),
+        OrganizationStep::Activate { .. } => Some(ActivationMethod::Manual),
         OrganizationStep::Deactivate | OrganizationStep::Delete => None,
     }
 }

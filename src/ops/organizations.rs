@@ -171,9 +171,8 @@ pub async fn activate_organization(
     let scope = caller.scope(&context.db, Action::ActivateOrganization, Some(id)).await?;
     let mut change = Change::within(context, Some(caller), Some(scope)).await?;
     let current = held(change.tx(), &scope).await?;
-    let activate = OrganizationStep::Activate;
-    let found =
-        organization_lifecycle::advance(&mut change, &scope, &current, activate, lets_founder_in).await?;
+    let activate = OrganizationStep::Activate { lets_founder_in };
+    let found = organization_lifecycle::advance(&mut change, &scope, &current, activate).await?;
     let usage = organization::usage(change.on(), &scope).await?;
     let recorded = match found.status == current.status {
         true => change.as_before(),
@@ -206,7 +205,7 @@ pub async fn update_organization(
     let before = current.clone();
     let mut changed = with_attributes(&mut change, &scope, current, attributes).await?;
     if let Some(step) = step {
-        changed = organization_lifecycle::advance(&mut change, &scope, &changed, step, false).await?;
+        changed = organization_lifecycle::advance(&mut change, &scope, &changed, step).await?;
     }
     let recorded = match changed == before {
         true => change.as_before(),
@@ -272,7 +271,7 @@ pub async fn delete_organization(
         return purge_all(change, &scope, None).await;
     };
     if_match.check(&current)?;
-    organization_lifecycle::advance(&mut change, &scope, &current, OrganizationStep::Delete, false).await?;
+    organization_lifecycle::advance(&mut change, &scope, &current, OrganizationStep::Delete).await?;
     if purges {
         return purge_all(change, &scope, Some(json!(current))).await;
     }

@@ -31,7 +31,7 @@ pub(super) async fn free_for_organization(
             Ok(_) | Err(OpError::NotFound) => continue,
             Err(error) => return Err(error),
         };
-        organization_lifecycle::advance(change, &scope, &current, OrganizationStep::Delete, false).await?;
+        organization_lifecycle::advance(change, &scope, &current, OrganizationStep::Delete).await?;
         change.displaced(AuditResource::Organization, id, Some(id.into()), Some(json!(current))).await?;
     }
     Ok(())

@@ -16,7 +16,7 @@ use waypost_actors::ports::{CacheError, LiveCache, Newest};
 use waypost_actors::tracking::VehicleState;
 use waypost_actors::view::LiveFuel;
 
-use super::shard::{SHARDS, Shard};
+use super::shard::Shard;
 
 /// A slower answer is not waited for.
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(400);
@@ -135,14 +135,17 @@ impl RedisCache {
     /// Runs commands in their order.
     async fn run(&self, commands: &[Command]) -> Result<(), CacheError> {
         let mut pipe = redis::pipe();
-        for some in commands.chunks(CHUNK) {
-            pipe.cmd("EVAL").arg(RUN).arg(1).arg(writer(self.shard)).arg(self.epoch).arg(KEPT_SECONDS);
-            for command in some {
-                pipe.arg(command.len()).arg(command.as_slice());
-            }
-        }
+        commands.chunks(CHUNK).for_each(|some| self.add(some, &mut pipe));
         let done: Vec<bool> = pipe.query_async(&mut self.connection.clone()).await.map_err(failed)?;
         if done.into_iter().all(|is_done| is_done) { Ok(()) } else { Err(CacheError::TakenOver) }
+    }
+
+    /// Adds commands to what is asked at once.
+    fn add(&self, commands: &[Command], pipe: &mut redis::Pipeline) {
+        pipe.cmd("EVAL").arg(RUN).arg(1).arg(writer(self.shard)).arg(self.epoch).arg(KEPT_SECONDS);
+        for command in commands {
+            pipe.arg(command.len()).arg(command.as_slice());
+        }
     }
 
     async fn write(
@@ -179,7 +182,7 @@ impl RedisCache {
             self.run(&[expire(&next), command(["RENAME", &next, &key])]).await?;
         }
         self.mark(&marker(self.shard)).await?;
-        if self.shard != Shard::WHOLE && self.filled(Shard::all()).await? == usize::from(SHARDS) {
+        if self.shard != Shard::WHOLE && self.are_all_filled().await? {
             self.mark(MARKER).await?;
         }
         Ok(())
@@ -189,11 +192,13 @@ impl RedisCache {
         self.run(&[command(["SET", marker, "1"]), expire(marker)]).await
     }
 
-    /// How many of some shards are filled.
-    async fn filled(&self, shards: impl Iterator<Item = Shard>) -> Result<usize, CacheError> {
-        let markers: Vec<String> = shards.map(marker).collect();
+    /// Whether all shards of a cluster are filled.
+    async fn are_all_filled(&self) -> Result<bool, CacheError> {
+        let markers: Vec<String> = Shard::all().map(marker).collect();
         let mut connection = self.connection.clone();
-        redis::cmd("EXISTS").arg(&markers).query_async(&mut connection).await.map_err(failed)
+        let there: usize =
+            redis::cmd("EXISTS").arg(&markers).query_async(&mut connection).await.map_err(failed)?;
+        Ok(there == markers.len())
     }
 }
 
@@ -217,9 +222,13 @@ impl LiveCache for RedisCache {
 
     fn is_filled(&self) -> BoxFuture<'_, Result<bool, CacheError>> {
         Box::pin(async move {
+            let mut pipe = redis::pipe();
             // Whether it may write at all.
-            self.run(&[command(["EXISTS", MARKER])]).await?;
-            Ok(self.filled(std::iter::once(self.shard)).await? == 1)
+            self.add(&[], &mut pipe);
+            pipe.cmd("EXISTS").arg(marker(self.shard));
+            let (may_write, is_filled): (bool, bool) =
+                pipe.query_async(&mut self.connection.clone()).await.map_err(failed)?;
+            if may_write { Ok(is_filled) } else { Err(CacheError::TakenOver) }
         })
     }
 }

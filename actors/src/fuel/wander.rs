@@ -13,6 +13,9 @@ const GUESS_SHARE: f64 = 0.02;
 const GUESS_STEPS: f64 = 10.0;
 /// A step of more than this many times the mean is no wave: it counts as this much.
 const MAX_STEP_TIMES_MEAN: f64 = 4.0;
+/// A mean below this share of the first guess limits no step: after hours at a level that stands still, as that of a tank
+/// fuller than its sensor can tell, waves would count for next to nothing for hours.
+const LEAST_SHARE_OF_GUESS: f64 = 0.1;
 /// The mean distance of two draws of a normal distribution is 2/√π of its standard deviation.
 const STEP_TO_DEVIATION: f64 = 1.0 / std::f64::consts::FRAC_2_SQRT_PI;
 /// Where vehicles park, the ground leans about half as much as bends, brakes and hills tilt a
@@ -38,7 +41,8 @@ impl Wander {
         let step = (cell.liters - before.liters).abs();
         let mean = self.mean_step_liters(tank);
         self.steps = (self.steps + 1.0).min(MEMORY_STEPS - GUESS_STEPS);
-        let news = step.min(mean * MAX_STEP_TIMES_MEAN) - mean;
+        let limit = mean.max(guess_liters(tank) * LEAST_SHARE_OF_GUESS) * MAX_STEP_TIMES_MEAN;
+        let news = step.min(limit) - mean;
         self.learnt_liters = Some(mean + news / (self.steps + GUESS_STEPS));
     }
 
@@ -53,6 +57,40 @@ impl Wander {
     }
 
     fn mean_step_liters(self, tank: &Tank) -> f64 {
-        self.learnt_liters.unwrap_or(GUESS_SHARE / STEP_TO_DEVIATION * tank.capacity_liters)
+        self.learnt_liters.unwrap_or_else(|| guess_liters(tank))
+    }
+}
+
+/// The mean step before anything is learnt.
+fn guess_liters(tank: &Tank) -> f64 {
+    GUESS_SHARE / STEP_TO_DEVIATION * tank.capacity_liters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cell::Travel;
+    use super::*;
+    use crate::model::Timestamp;
+
+    const TANK: Tank = Tank { capacity_liters: 100.0, window_seconds: 300.0, version: 1 };
+
+    fn cell(number: u32, liters: f64) -> Cell {
+        let from = Timestamp::FIRST.plus_seconds(f64::from(number) * 20.0);
+        let travel = Travel { moved: true, known: true, ..Travel::default() };
+        Cell { from, to: from.plus_seconds(19.0), liters, travel, place: None }
+    }
+
+    #[test]
+    fn waves_after_a_level_that_stood_still_are_learnt_within_the_memory() {
+        let mut wander = Wander::default();
+        let mut drive = |levels: [f64; 2], steps: u32| {
+            for number in 0..steps {
+                wander.learn(&cell(number, levels[0]), &cell(number + 1, levels[1]), &TANK);
+            }
+            wander.driving_liters(&TANK)
+        };
+        assert!(drive([95.0, 95.0], 2_000) < 1e-6);
+        let learnt = drive([50.0, 52.0], 2 * MEMORY_STEPS as u32);
+        assert!(learnt > 1.0, "{learnt} of the 1.8 l that steps of 2 l are");
     }
 }

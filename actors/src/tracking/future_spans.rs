@@ -15,6 +15,13 @@ const NEAR_SECONDS: f64 = 86_400.0;
 pub struct FutureSpans(Vec<(Timestamp, Timestamp)>);
 
 impl FutureSpans {
+    /// Where such fixes may lie if nobody knows: within a day. A tracker does not send again what it dated further ahead once
+    /// that day has come.
+    #[must_use]
+    pub fn unknown(newest_stored: Timestamp) -> Self {
+        Self(vec![(newest_stored, newest_stored.plus_seconds(NEAR_SECONDS))])
+    }
+
     /// Whether such a fix may be stored at an instant.
     #[must_use]
     pub fn may_hold(&self, at: Timestamp) -> bool {

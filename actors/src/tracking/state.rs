@@ -250,7 +250,8 @@ impl VehicleState {
     /// `newest_stored`: no stored fix is newer, but for those dated ahead of the server's clock.
     #[must_use]
     pub fn lost(newest_stored: Timestamp) -> Self {
-        Self { newest_stored, corrected_to: Timestamp::LAST, ..Self::default() }
+        let future = Some(Box::new(FutureSpans::unknown(newest_stored)));
+        Self { newest_stored, future, corrected_to: Timestamp::LAST, ..Self::default() }
     }
 
     /// The newest entry of the timeline, including a fix that waits for the next one.

@@ -32,4 +32,6 @@ pub(crate) struct Came {
     pub(crate) rows: usize,
     /// Rows, events and one per write: what the core's bound counts.
     pub(crate) weight: usize,
+    /// How often drivers were put right before it.
+    pub(crate) numberings: usize,
 }

@@ -1,5 +1,7 @@
 //! Rows that the store never takes, and answers of the store that cannot be true.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use waypost_actors::live::{Health, LiveConfig, LiveError};
 use waypost_actors::meters::{Invariant, NumberingStep};
@@ -8,7 +10,7 @@ use waypost_actors::ports::Counts;
 use waypost_actors::report::ReportOutcome;
 
 use crate::client::deliver;
-use crate::store::Fault::{Doubt, Miscount, Misnumber, Refuse};
+use crate::store::Fault::{Doubt, Hang, Miscount, Misnumber, Refuse};
 use crate::world::{INSIDE, OUTSIDE, World, crossings, eventually, fix, quick, vehicle, within};
 
 const VEHICLES: u128 = 16;
@@ -141,6 +143,37 @@ async fn a_numbering_that_fails_holds_up_nothing_and_is_tried_again() {
     assert_eq!(meters.failed_commits.get(), 0);
     assert!(world.live.is_available());
     assert_eq!(meters.violations(Invariant::EventNumbers), 0);
+    world.end().await;
+}
+
+/// One wait is all that a commit has for what is numbered beside it.
+#[actix_rt::test]
+async fn a_numbering_that_hangs_holds_up_a_commit_once() {
+    // Longer than a test waits: only a full batch is committed sooner, with all that is due.
+    let (batch_window, commit_timeout) = (Duration::from_secs(600), Duration::from_secs(1));
+    let world =
+        World::with(5, LiveConfig { batch_window, commit_timeout, max_batch_rows: 4, ..quick() }).await;
+    eventually("changes were looked for", || world.store.numberings() == 1).await;
+    let mut reporter = world.live.reporter();
+    let first = within(reporter.report(vehicle(1), vec![fix(0.0, OUTSIDE)])).await.unwrap();
+    assert_eq!(within(first.outcome()).await.unwrap().counts, stored(1));
+    world.store.plan_numberings(&[Hang]);
+    world.store.change(3);
+    world.live.number_changes();
+    for full_batch in [[2, 3], [4, 5]] {
+        let mut pending = Vec::new();
+        for number in full_batch {
+            let own = vec![fix(0.0, OUTSIDE)];
+            pending.push(within(reporter.report(vehicle(number), own)).await.unwrap());
+        }
+        for pending in pending {
+            assert_eq!(within(pending.outcome()).await.unwrap().counts, stored(1));
+        }
+    }
+    let numberings: Vec<usize> = world.store.came().iter().map(|came| came.numberings).collect();
+    assert_eq!(numberings, [1, 1, 2], "the step behind the one that hangs is for the next commit");
+    let meters = world.live.meters();
+    assert_eq!((meters.numbering_failures(NumberingStep::Changes), meters.failed_commits.get()), (1, 0));
     world.end().await;
 }
 

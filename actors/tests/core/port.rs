@@ -103,6 +103,9 @@ impl TrackStore for Store {
         if fault == Fault::Refuse {
             return Box::pin(std::future::ready(Err(away("a row cannot be read"))));
         }
+        if fault == Fault::Hang {
+            return Box::pin(std::future::pending());
+        }
         let first = books.next_sequence();
         let numbers = first..first + std::mem::take(&mut books.waiting_changes) as i64;
         books.changes.extend(numbers.clone());

@@ -135,7 +135,7 @@ impl Store {
         self.books().connection_faults.extend(faults);
     }
 
-    /// What happens to the next numberings of changes: they are done, fail, or are done without an answer.
+    /// What happens to the next numberings of changes: they are done, fail, hang, or are done without an answer.
     pub(crate) fn plan_numberings(&self, faults: &[Fault]) {
         self.books().numbering_faults.extend(faults);
     }
@@ -324,7 +324,8 @@ impl Books {
         let count = |of: fn(&Effects) -> usize| batch.writes.iter().map(|write| of(&write.effects)).sum();
         let rows: usize = count(|effects| effects.rows.len());
         let weight = count(Effects::weight);
-        self.came.push(Came { writes: batch.writes.len(), rows, weight });
+        let numberings = self.numberings;
+        self.came.push(Came { writes: batch.writes.len(), rows, weight, numberings });
     }
 
     pub(crate) fn write(&mut self, batch: &Batch) -> Vec<Committed> {

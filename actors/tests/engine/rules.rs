@@ -1,7 +1,7 @@
 //! The rules of docs/tracking.md, one by one.
 
 use waypost_actors::model::{
-    Cause, EventKind, Fence, FenceVersion, Fix, GeofenceId, Place, Rules, VehicleLimits,
+    Cause, EventKind, Fence, FenceVersion, Fix, GeofenceId, Place, Rules, Timestamp, VehicleLimits,
 };
 use waypost_actors::tracking::{Freshness, NearSpan, Quarantine, VehicleState, catch_up, settle_change};
 
@@ -161,6 +161,19 @@ fn a_fix_dated_ahead_is_looked_for_once_its_time_has_come() {
     script.drive(&[(400.0, 5.0), (500.0, 5.0), (600.0, 5.0)]);
     let perhaps_stored = Freshness::Recheck { late: false };
     let standings = [perhaps_stored, Freshness::Fresh, Freshness::Fresh, perhaps_stored, Freshness::Fresh];
+    assert_eq!(script.standings().iter().map(|(_, standing)| *standing).collect::<Vec<_>>(), standings);
+}
+
+/// Which were dated ahead, nobody knows any more.
+#[test]
+fn behind_a_state_that_was_lost_each_fix_of_a_day_is_looked_for() {
+    let mut script = Script::new(Rules::EXACT);
+    // Its correction has come to the present.
+    script.state = VehicleState { corrected_to: Timestamp::MIN, ..VehicleState::lost(at(120.0)) };
+    script.now = at(100_000.0);
+    script.drive(&[(600.0, 5.0), (86_520.0, 5.0), (86_521.0, 5.0)]);
+    let perhaps_stored = Freshness::Recheck { late: false };
+    let standings = [perhaps_stored, perhaps_stored, Freshness::Fresh];
     assert_eq!(script.standings().iter().map(|(_, standing)| *standing).collect::<Vec<_>>(), standings);
 }
 

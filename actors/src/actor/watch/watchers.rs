@@ -43,18 +43,31 @@ impl<'a> Commit<'a> {
         Self { vehicles, removed, records: &[], changes: &[], next_sequence }
     }
 
-    /// The part of it that an audience may see.
-    fn part(&self, audience: Audience) -> Update {
-        let seen = |organization: OrganizationId| audience.sees(organization);
-        let removed = self.removed.iter().filter(|(_, of)| seen(*of));
-        let is_own = |change: &&Change| change.organization_id.map_or(audience == Audience::Everyone, seen);
-        Update {
-            vehicles: self.vehicles.iter().filter(|v| seen(v.organization_id)).cloned().collect(),
-            removed: removed.map(|(vehicle, _)| *vehicle).collect(),
-            records: self.records.iter().filter(|told| seen(told.record.organization_id)).cloned().collect(),
-            changes: self.changes.iter().filter(is_own).copied().collect(),
-            next_sequence: self.next_sequence,
+    /// The parts of it that some audiences may see, without those that are empty. Goes through it once, however many they are.
+    fn parts(&self, audiences: impl Iterator<Item = Audience>) -> HashMap<Audience, Arc<Update>> {
+        let empty = |audience| (audience, Update { next_sequence: self.next_sequence, ..Update::default() });
+        let mut parts: HashMap<Audience, Update> = audiences.map(empty).collect();
+        let mut put = |organization: Option<OrganizationId>, add: &dyn Fn(&mut Update)| {
+            for audience in organization.map(Audience::Organization).into_iter().chain([Audience::Everyone]) {
+                if let Some(part) = parts.get_mut(&audience) {
+                    add(part);
+                }
+            }
+        };
+        for vehicle in self.vehicles {
+            put(Some(vehicle.organization_id), &|part| part.vehicles.push(Arc::clone(vehicle)));
         }
+        if let Some((vehicle, organization)) = self.removed {
+            put(Some(organization), &|part| part.removed.push(vehicle));
+        }
+        for told in self.records {
+            put(Some(told.record.organization_id), &|part| part.records.push(Arc::clone(told)));
+        }
+        for change in self.changes {
+            put(change.organization_id, &|part| part.changes.push(*change));
+        }
+        parts.retain(|_, part| !part.is_empty());
+        parts.into_iter().map(|(audience, part)| (audience, Arc::new(part))).collect()
     }
 }
 
@@ -89,14 +102,10 @@ impl Watchers {
     /// has to watch anew. Called under the hub's lock, so that positions published later arrive later.
     pub(super) fn tell(&mut self, commit: &Commit<'_>, _order: &HubState) {
         let meter = &self.meters.watchers;
-        let mut parts: HashMap<Audience, Arc<Update>> = HashMap::new();
-        self.all.retain(|Watcher { interest, updates }| {
-            let audience = interest.audience;
-            let part = parts.entry(audience).or_insert_with(|| Arc::new(commit.part(audience)));
-            if part.is_empty() || !interest.wants(part) {
-                return !updates.is_closed();
-            }
-            meter.try_send(updates, Arc::clone(part))
+        let parts = commit.parts(self.all.iter().map(|watcher| watcher.interest.audience));
+        self.all.retain(|Watcher { interest, updates }| match parts.get(&interest.audience) {
+            Some(part) if interest.wants(part) => meter.try_send(updates, Arc::clone(part)),
+            _ => !updates.is_closed(),
         });
         // Stored after sending: a watcher that reads this number and finds its channel empty has received
         // everything before it.

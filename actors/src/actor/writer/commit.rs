@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
+use tokio::time::Instant;
 
 use super::batches::{PendingReply, Transaction, broken_invariant, dirty_vehicles, misnumbered};
-use super::corrections::Dirty;
+use super::corrections::{Corrections, Dirty};
 use super::inbox::{ConnectionRecords, NotLogged};
 use super::numbering::StepEnd;
 use super::parts::PersistenceParts;
@@ -21,18 +22,13 @@ use crate::ports::{
 /// How a commit ended.
 pub(super) enum Ended {
     Committed {
-        numbered: Numbered,
         newest: Vec<Newest>,
         committed: Vec<Committed>,
         owed: Vec<PendingReply>,
         weight: usize,
     },
-    /// The store never takes it. What was numbered before it has its numbers.
-    Refused {
-        why: Cause,
-        numbered: Numbered,
-        transaction: Transaction,
-    },
+    /// The store never takes it.
+    Refused(Cause, Transaction),
     Failed(StoreError, Transaction),
     /// It is stored, but the store's answer cannot be true.
     Broken(Invariant, String, Transaction),
@@ -52,7 +48,7 @@ impl PendingLogEntries {
     }
 }
 
-/// What came of it.
+/// What came of it, however the commit behind it ended.
 pub(super) struct Numbered {
     /// Of the next record.
     pub(super) next_sequence: i64,
@@ -65,19 +61,25 @@ enum Unnumbered {
     Broken(String),
 }
 
-/// What is numbered by the writer beside its commits.
+/// A step that numbers has this part of a commit's time, and so has reading back what one without an answer did.
+const STEP_SHARE: u32 = 2;
+
+/// A commit, and what is numbered beside it.
 struct Log {
     store: Arc<dyn TrackStore>,
     occupancy: Addr<Occupancy>,
+    corrections: Addr<Corrections>,
     meters: Meters,
     limit: Duration,
+    is_cached: bool,
     numbered: Numbered,
 }
 
 impl Log {
     /// Numbers changes of master data, and tells them; returns whether there are more.
     async fn number_changes(&mut self) -> Result<bool, Unnumbered> {
-        let changes = in_time(self.limit, self.store.number_changes()).await.map_err(Unnumbered::Failed)?;
+        let changes = in_time(self.limit / STEP_SHARE, self.store.number_changes()).await;
+        let changes = changes.map_err(Unnumbered::Failed)?;
         let next = self.behind(changes.iter().map(|change| change.sequence))?;
         let is_more = changes.len() >= MAX_NUMBERED;
         self.tell(Logged { changes, ..Logged::default() }, next).await;
@@ -86,7 +88,7 @@ impl Log {
 
     /// Revises recorded drivers and announces the revisions; returns whether more are queued.
     async fn revise_drivers(&mut self) -> Result<bool, Unnumbered> {
-        let revised = in_time(self.limit, self.store.revise_drivers()).await;
+        let revised = in_time(self.limit / STEP_SHARE, self.store.revise_drivers()).await;
         let (records, is_more) = revised.map_err(Unnumbered::Failed)?;
         let next = self.behind(records.iter().map(|record| record.sequence))?;
         self.tell(Logged { records, ..Logged::default() }, next).await;
@@ -131,12 +133,18 @@ impl Log {
 
     async fn number(&mut self, pending_log_entries: PendingLogEntries) -> Result<(), Unnumbered> {
         for step in pending_log_entries.steps {
+            let begun = Instant::now();
             let end = match self.take(step).await {
                 Ok(true) => StepEnd::More,
                 Ok(false) => StepEnd::Done,
                 Err(Unnumbered::Failed(error)) => {
-                    self.leave_out(step, error).await?;
-                    StepEnd::Failed
+                    let left_out = self.leave_out(step, error).await;
+                    // If all of the store is away, that is not for the step to wait for.
+                    let waited = if left_out.is_ok() { begun.elapsed() } else { Duration::ZERO };
+                    self.numbered.steps.push((step, StepEnd::Failed { waited }));
+                    left_out?;
+                    // The steps behind it are for the next commit: this one waits no longer.
+                    break;
                 }
                 Err(broken) => return Err(broken),
             };
@@ -160,7 +168,7 @@ impl Log {
     async fn leave_out(&mut self, step: NumberingStep, error: StoreError) -> Result<(), Unnumbered> {
         if !matches!(error, StoreError::Refused(_)) {
             let reread = self.store.reread(&[], self.numbered.next_sequence);
-            let Ok(reread) = in_time(self.limit, reread).await else {
+            let Ok(reread) = in_time(self.limit / STEP_SHARE, reread).await else {
                 return Err(Unnumbered::Failed(error));
             };
             let Reread { records, changes, next_sequence, .. } = reread;
@@ -171,11 +179,46 @@ impl Log {
         Ok(())
     }
 
-    fn failed(self, error: StoreError, transaction: Transaction) -> Ended {
-        match error {
-            StoreError::Refused(why) => Ended::Refused { why, numbered: self.numbered, transaction },
-            error => Ended::Failed(error, transaction),
+    async fn commit(&mut self, transaction: Transaction, pending_log_entries: PendingLogEntries) -> Ended {
+        match self.number(pending_log_entries).await {
+            Ok(()) => {}
+            Err(Unnumbered::Failed(error)) => return failed(error, transaction),
+            Err(Unnumbered::Broken(what)) => {
+                return Ended::Broken(Invariant::EventNumbers, what, transaction);
+            }
         }
+        if transaction.owed.is_empty() {
+            let (newest, committed, owed) = (Vec::new(), Vec::new(), Vec::new());
+            return Ended::Committed { newest, committed, owed, weight: 0 };
+        }
+        let mut committed = match in_time(self.limit, self.store.commit(&transaction.batch)).await {
+            Ok(committed) => committed,
+            Err(error) => return failed(error, transaction),
+        };
+        let next_sequence = self.numbered.next_sequence;
+        if let Some((which, what)) = broken_invariant(&transaction.owed, &committed, next_sequence) {
+            return Ended::Broken(which, what, transaction);
+        }
+        if let Some(newest) = transaction.newest_arrival() {
+            self.meters.newest_fix_millis.raise(newest.as_micros() / 1_000);
+        }
+        let weight = transaction.weight();
+        let Transaction { batch, owed } = transaction;
+        let dirty = dirty_vehicles(&batch, &committed);
+        let newest;
+        (self.numbered.next_sequence, newest) =
+            tell(&self.occupancy, batch, &mut committed, next_sequence, self.is_cached).await;
+        if !dirty.is_empty() {
+            self.corrections.send(Dirty(dirty)).await.ok();
+        }
+        Ended::Committed { newest, committed, owed, weight }
+    }
+}
+
+fn failed(error: StoreError, transaction: Transaction) -> Ended {
+    match error {
+        StoreError::Refused(why) => Ended::Refused(why, transaction),
+        error => Ended::Failed(error, transaction),
     }
 }
 
@@ -185,51 +228,19 @@ pub(super) fn commit(
     transaction: Transaction,
     next_sequence: i64,
     pending_log_entries: PendingLogEntries,
-) -> impl Future<Output = Ended> + use<> {
-    let store = Arc::clone(&parts.store);
-    let (occupancy, corrections) = (parts.occupancy.clone(), parts.corrections.clone());
-    let (limit, meters) = (parts.config.commit_timeout, parts.meters.clone());
-    let is_cached = parts.cache.is_some();
+) -> impl Future<Output = (Numbered, Ended)> + use<> {
+    let mut log = Log {
+        store: Arc::clone(&parts.store),
+        occupancy: parts.occupancy.clone(),
+        corrections: parts.corrections.clone(),
+        meters: parts.meters.clone(),
+        limit: parts.config.commit_timeout,
+        is_cached: parts.cache.is_some(),
+        numbered: Numbered { next_sequence, steps: Vec::new() },
+    };
     async move {
-        let mut log = Log {
-            store: Arc::clone(&store),
-            occupancy: occupancy.clone(),
-            meters: meters.clone(),
-            limit,
-            numbered: Numbered { next_sequence, steps: Vec::new() },
-        };
-        match log.number(pending_log_entries).await {
-            Ok(()) => {}
-            Err(Unnumbered::Failed(error)) => return log.failed(error, transaction),
-            Err(Unnumbered::Broken(what)) => {
-                return Ended::Broken(Invariant::EventNumbers, what, transaction);
-            }
-        }
-        if transaction.owed.is_empty() {
-            let (newest, committed, owed) = (Vec::new(), Vec::new(), Vec::new());
-            return Ended::Committed { numbered: log.numbered, newest, committed, owed, weight: 0 };
-        }
-        let mut committed = match in_time(limit, store.commit(&transaction.batch)).await {
-            Ok(committed) => committed,
-            Err(error) => return log.failed(error, transaction),
-        };
-        let mut numbered = log.numbered;
-        if let Some((which, what)) = broken_invariant(&transaction.owed, &committed, numbered.next_sequence) {
-            return Ended::Broken(which, what, transaction);
-        }
-        if let Some(newest) = transaction.newest_arrival() {
-            meters.newest_fix_millis.raise(newest.as_micros() / 1_000);
-        }
-        let weight = transaction.weight();
-        let Transaction { batch, owed } = transaction;
-        let dirty = dirty_vehicles(&batch, &committed);
-        let newest;
-        (numbered.next_sequence, newest) =
-            tell(&occupancy, batch, &mut committed, numbered.next_sequence, is_cached).await;
-        if !dirty.is_empty() {
-            corrections.send(Dirty(dirty)).await.ok();
-        }
-        Ended::Committed { numbered, newest, committed, owed, weight }
+        let ended = log.commit(transaction, pending_log_entries).await;
+        (log.numbered, ended)
     }
 }
 

@@ -10,6 +10,8 @@ use crate::meters::NumberingStep;
 /// Pause after a step failed; each is twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// A pause is at least this many times what the failure cost: a step that never answers holds up few commits.
+const PAUSE_TIMES_WAIT: u32 = 10;
 
 /// How a step ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +20,11 @@ pub(super) enum StepEnd {
     Done,
     /// It did a part of what waits, or left something for the others: who drove is a change too.
     More,
-    /// It failed, while the store answers all else.
-    Failed,
+    /// It failed.
+    Failed {
+        /// How long it held up the commit, while the store answered all else.
+        waited: Duration,
+    },
 }
 
 /// The steps.
@@ -69,16 +74,17 @@ impl Numbering {
 
     /// Notes how one ended; answers the pause after which it is due again, if it failed.
     pub(super) fn note(&mut self, which: NumberingStep, end: StepEnd, now: Instant) -> Option<Duration> {
-        if end == StepEnd::More {
+        if end != StepEnd::Done {
+            // Behind one that failed, the others were not taken.
             self.want();
         }
         let step = &mut self.0[which as usize];
-        if end != StepEnd::Failed {
+        let StepEnd::Failed { waited } = end else {
             step.pause = None;
             return None;
-        }
-        step.is_wanted = true;
-        let pause = step.pause.map_or(FIRST_PAUSE, |(pause, _)| (pause * 2).min(LONGEST_PAUSE));
+        };
+        let pause = step.pause.map_or(FIRST_PAUSE, |(pause, _)| pause * 2);
+        let pause = pause.max(waited * PAUSE_TIMES_WAIT).min(LONGEST_PAUSE);
         step.pause = Some((pause, now + pause));
         Some(pause)
     }
@@ -89,6 +95,8 @@ mod tests {
     use super::*;
     use NumberingStep::{Changes, Drivers};
 
+    const FAILED: StepEnd = StepEnd::Failed { waited: Duration::ZERO };
+
     #[test]
     fn a_step_that_fails_is_left_alone_for_longer_and_longer_and_the_other_goes_on() {
         let (mut numbering, mut now) = (Numbering::wanted(), Instant::now());
@@ -97,7 +105,7 @@ mod tests {
         assert_eq!(numbering.note(Drivers, StepEnd::Done, now), None);
         let mut pauses = Vec::new();
         for _ in 0..11 {
-            let pause = numbering.note(Changes, StepEnd::Failed, now).unwrap();
+            let pause = numbering.note(Changes, FAILED, now).unwrap();
             pauses.push(pause.as_secs());
             // Somebody changes something meanwhile.
             numbering.want();
@@ -109,6 +117,17 @@ mod tests {
         assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
         assert_eq!(numbering.note(Changes, StepEnd::More, now), None);
         assert_eq!(numbering.take_due(now), [Changes, Drivers], "there may be more of any");
-        assert_eq!(numbering.note(Changes, StepEnd::Failed, now), Some(FIRST_PAUSE));
+        assert_eq!(numbering.note(Changes, FAILED, now), Some(FIRST_PAUSE));
+    }
+    #[test]
+    fn a_step_that_gave_no_answer_is_left_alone_for_ten_times_as_long_and_the_others_are_taken() {
+        let (mut numbering, now) = (Numbering::wanted(), Instant::now());
+        assert_eq!(numbering.take_due(now), [Changes, Drivers]);
+        let hung = StepEnd::Failed { waited: Duration::from_secs(6) };
+        assert_eq!(numbering.note(Changes, hung, now), Some(Duration::from_secs(60)));
+        assert_eq!(numbering.take_due(now), [Drivers], "the commit had no time left for it");
+        assert_eq!(numbering.note(Changes, hung, now), Some(Duration::from_secs(120)));
+        let hung = StepEnd::Failed { waited: Duration::from_secs(60) };
+        assert_eq!(numbering.note(Changes, hung, now), Some(LONGEST_PAUSE));
     }
 }

@@ -186,13 +186,14 @@ impl Persistence {
         self.doing = Doing::Committing;
         let begun = Instant::now();
         let commit = commit(&self.parts, transaction, self.next_sequence, log);
-        ctx.spawn(commit.into_actor(self).map(move |ended, actor, ctx| {
+        ctx.spawn(commit.into_actor(self).map(move |(numbered, ended), actor, ctx| {
+            let is_new = numbered.next_sequence != actor.next_sequence;
+            actor.numbered(numbered, ctx);
             match ended {
-                Ended::Committed { numbered, newest, committed, owed, weight } => {
-                    if !owed.is_empty() || numbered.next_sequence != actor.next_sequence {
+                Ended::Committed { newest, committed, owed, weight } => {
+                    if !owed.is_empty() || is_new {
                         actor.committed_at = Some(Instant::now());
                     }
-                    actor.numbered(numbered, ctx);
                     if owed.is_empty() {
                         actor.doing = Doing::Gathering;
                         actor.waiting.release_barriers();
@@ -209,10 +210,7 @@ impl Persistence {
                     }
                     actor.committed(&committed, owed);
                 }
-                Ended::Refused { why, numbered, transaction } => {
-                    actor.numbered(numbered, ctx);
-                    actor.commit_refused(why, transaction, ctx);
-                }
+                Ended::Refused(why, transaction) => actor.commit_refused(why, transaction, ctx),
                 Ended::Failed(error, transaction) => actor.commit_failed(&error, transaction, ctx),
                 Ended::Broken(which, what, transaction) => {
                     actor.invariant_broken(which, what, transaction, ctx)
