@@ -76,7 +76,7 @@ pub(crate) enum Command {
     /// Put streets under the dispatchers' map: a PMTiles file, for a server that runs too.
     #[command(after_help = ELSEWHERE)]
     Map(map::MapArgs),
-    /// Print what is stored, as CSV; also while a server runs.
+    /// Print what is stored, as CSV or GeoJSON; also while a server runs.
     Export(export::Export),
     /// Work on the keys that sign access tokens.
     Keys(keys::Keys),

@@ -9,6 +9,7 @@ mod circles;
 mod effect_table;
 mod effect_table_of_questions;
 mod effects;
+mod pages;
 mod source;
 mod style;
 
@@ -37,9 +38,11 @@ fn assert_kept(violations: &[Violation]) {
     assert!(told.is_empty(), "rules of the house are broken:\n{}", told.join("\n"));
 }
 
+/// The repository.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
 /// Every text file of the repository, read once for all tests.
-static FILES: LazyLock<Vec<(String, String)>> =
-    LazyLock::new(|| source::files_below(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))));
+static FILES: LazyLock<Vec<(String, String)>> = LazyLock::new(|| source::files_below(Path::new(ROOT)));
 
 /// Its code, parsed once.
 static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
@@ -100,4 +103,14 @@ fn no_file_names_a_path_of_one_machine() {
     let violations: Vec<Violation> =
         FILES.iter().flat_map(|(path, text)| style::machine_paths(path, text)).collect();
     assert_kept(&violations);
+}
+
+#[test]
+fn links_of_pages_lead_somewhere() {
+    assert_kept(&pages::broken_links(&FILES, Path::new(ROOT)));
+}
+
+#[test]
+fn files_that_pages_name_are_there() {
+    assert_kept(&pages::missing_files(&FILES));
 }
