@@ -72,19 +72,11 @@ impl Application {
     /// store and its lock, opens it, starts the live core and builds the server. Requests that arrive meanwhile are
     /// answered with a request to retry.
     pub async fn build(settings: Settings, clock: Clock) -> Result<Self, StartError> {
-        Self::build_with(settings, clock, None).await
+        Self::build_on(settings, clock, None, |track| track).await
     }
 
-    /// As [`Application::build`], with a mail transport that overrides the settings'.
-    pub async fn build_with(
-        settings: Settings,
-        clock: Clock,
-        mail: Option<Transport>,
-    ) -> Result<Self, StartError> {
-        Self::build_on(settings, clock, mail, |track| track).await
-    }
-
-    /// As [`Application::build_with`]; the live core runs on what `store` makes of the store of live data.
+    /// As [`Application::build`], with a mail transport that overrides the settings'; the live core runs on what `store`
+    /// makes of the store of live data.
     pub async fn build_on(
         mut settings: Settings,
         clock: Clock,

@@ -17,7 +17,7 @@ use crate::ops::retention::{Gone, enforce};
 use crate::ops::tracker_reports::save;
 use crate::store::partitions::make_partitions;
 use crate::store::sql::Db;
-use crate::store::wal::give_back;
+use crate::store::wal;
 
 /// Pause before work that panicked is begun again.
 const AGAIN_AFTER_PANIC: Duration = Duration::from_secs(60);
@@ -184,7 +184,7 @@ pub(super) async fn keep_key_uses(context: Context) {
 pub(super) async fn keep_log_small(context: Context) {
     loop {
         sleep(LOG_EVERY).await;
-        if let Err(error) = give_back(&context.db).await {
+        if let Err(error) = wal::give_back(&context.db, wal::LARGE_BYTES).await {
             tracing::warn!(%error, "the log of the embedded store could not be begun anew");
         }
     }

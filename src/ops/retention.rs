@@ -192,7 +192,7 @@ async fn keep_states(context: &Context, horizon: &Horizon, now: Timestamp) -> Re
     if due.is_empty() {
         return Ok(());
     }
-    let fences = retention::fences(db, horizon.organization).await?;
+    let fences = retention::read_fences_of(db, horizon.organization).await?;
     let prepared = tokio::task::spawn_blocking(move || prepare::fences(&fences)).await;
     let Ok(fences) = prepared else { return Ok(()) };
     for vehicle in due {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::change::Change;
-use super::error::{OpError, Taken};
+use super::error::{OpError, Taken, conflict};
 use super::etag::IfMatch;
 use super::scoped::Scoped;
 use super::{api_keys, letters, request_context, sign_up, stale_sign_up};
@@ -64,8 +64,7 @@ pub async fn create_system_user(
             letters::sign_up_again(context, &user.email, user.id, &user).await?;
             return Ok(user);
         }
-        Err(error) if is_conflict(&error) => return Err(OpError::Taken(Taken::Email)),
-        inserted => inserted?,
+        inserted => conflict(inserted, Taken::Email)?,
     }
     letters::verify_system_user(&mut change, &user).await?;
     let recorded = change.created(&user).await?;

@@ -3,6 +3,7 @@
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
+use super::filters::{one_of_words, searched};
 use super::outbox::OutgoingMail;
 use super::page::{Columns, paged};
 use super::sql::{Db, On, Result, Stmt};
@@ -10,7 +11,6 @@ use super::time::Time;
 use crate::auth::scope::{Operator, OrgScope};
 use crate::domain::account::email_key;
 use crate::domain::activation::{ActivationRequest, ActivationStatus};
-use crate::domain::fold::anywhere;
 use crate::domain::paging::{Page, PageRequest, Sort};
 
 /// Filters a list of requests.
@@ -96,15 +96,9 @@ pub async fn list(
     Ok(Page { items: rows.into_iter().map(ActivationRequest::from).collect(), total })
 }
 
-fn narrowed<'c>(mut stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
-    if !filter.statuses.is_empty() {
-        stmt = stmt.push(" and status in (");
-        stmt = stmt.push_each(&filter.statuses, |stmt, status| stmt.push_bind(status.as_str())).push(")");
-    }
-    match &filter.q {
-        Some(q) => stmt.push(" and search_key like ").push_bind(anywhere(q)).push(" escape '\\'"),
-        None => stmt,
-    }
+fn narrowed<'c>(stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
+    let stmt = one_of_words(stmt, " and status in (", &filter.statuses, ActivationStatus::as_str);
+    searched(stmt, filter.q.as_deref())
 }
 
 /// Inserts a request for an organization, before anything is sent for it.

@@ -6,7 +6,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 use waypost_actors::model::{EventId, Timestamp};
 
-use super::filters::one_of;
+use super::filters::{one_of, one_of_words};
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
@@ -107,8 +107,7 @@ pub async fn forget(db: &Db, rows: i64) -> Result<u64> {
 /// Restricts a list of records to alerts by some rules, to those that ask for attention or do not, and to what is not about
 /// fuel.
 pub(super) fn narrowed<'c>(stmt: Stmt<'c>, filter: &EventFilter) -> Stmt<'c> {
-    let rules: Vec<_> = filter.rules.iter().map(|rule| rule.as_str()).collect();
-    let mut stmt = one_of(stmt, " and e.cause in (", &rules);
+    let mut stmt = one_of_words(stmt, " and e.cause in (", &filter.rules, |rule| rule.as_str());
     if filter.without_fuel {
         stmt = stmt.push(" and not (e.kind = 'alert' and e.cause = 'drain')");
     }

@@ -10,7 +10,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{DriverId, OrganizationId, Timestamp};
 
-use super::filters::updated_after;
+use super::filters::{one_of_words, updated_after};
 use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
@@ -232,10 +232,7 @@ pub async fn list(
 fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter, today: Day) -> Stmt<'c> {
     let mut stmt = owned(stmt, scope, filter.include_deleted);
     stmt = updated_after(stmt, UPDATED, filter.updated_after);
-    if !filter.statuses.is_empty() {
-        stmt = stmt.push(" and status in (");
-        stmt = stmt.push_each(&filter.statuses, |stmt, status| stmt.push_bind(status.as_str())).push(")");
-    }
+    stmt = one_of_words(stmt, " and status in (", &filter.statuses, DriverStatus::as_str);
     if !filter.license_statuses.is_empty() {
         stmt = stmt.push(" and ").push(KEPT).push(" and (1 = 0");
         stmt = filter

@@ -5,6 +5,7 @@ use waypost_actors::model::{Timestamp, VehicleId};
 
 use super::sql::{Engine, Param, Stmt};
 use super::time::Time;
+use crate::domain::fold::anywhere;
 
 /// `condition` up to its opening parenthesis, then the values; nothing for no values.
 pub(super) fn one_of<'c, T: Copy + for<'q> Param<'q>>(
@@ -16,6 +17,25 @@ pub(super) fn one_of<'c, T: Copy + for<'q> Param<'q>>(
         return stmt;
     }
     stmt.push(condition).push_each(values, |stmt, value| stmt.push_bind(*value)).push(")")
+}
+
+/// As [`one_of`], for an enumeration of words.
+pub(super) fn one_of_words<'c, T: Copy>(
+    stmt: Stmt<'c>,
+    condition: &'static str,
+    values: &[T],
+    word: impl Fn(T) -> &'static str,
+) -> Stmt<'c> {
+    let words: Vec<&'static str> = values.iter().map(|value| word(*value)).collect();
+    one_of(stmt, condition, &words)
+}
+
+/// Restricts a query to rows whose search key has a text in it.
+pub(super) fn searched<'c>(stmt: Stmt<'c>, text: Option<&str>) -> Stmt<'c> {
+    match text {
+        Some(text) => stmt.push(" and search_key like ").push_bind(anywhere(text)).push(" escape '\\'"),
+        None => stmt,
+    }
 }
 
 /// Ends a subquery over vehicles: its table has a row for each of them, with the id in `column1`.

@@ -4,7 +4,7 @@ use uuid::Uuid;
 use waypost_actors::fuel::{FuelRow, Quality, instant_of};
 use waypost_actors::model::{DriverId, Timestamp, VehicleId};
 
-use super::filters::{TimeRange, one_of};
+use super::filters::{TimeRange, one_of, one_of_words};
 use super::fuel_row::StoredFuelRow;
 use super::sql::{Db, Result, SqlError, Stmt};
 use super::time::Time;
@@ -84,9 +84,8 @@ pub async fn list(
     after: Option<(Timestamp, Uuid)>,
     limit: i64,
 ) -> Result<Vec<FuelEntry>> {
-    let qualities: Vec<_> = filter.qualities.iter().map(|quality| quality.as_str()).collect();
     let stmt = one_of(select(db, scope), " and vehicle_id in (", &filter.vehicle_ids);
-    let mut stmt = one_of(stmt, " and quality in (", &qualities);
+    let mut stmt = one_of_words(stmt, " and quality in (", &filter.qualities, Quality::as_str);
     if !filter.qualities.is_empty() && !filter.qualities.contains(&Quality::Ok) {
         // In the words of the indexes of those few: the engines do not look into bound values.
         stmt = stmt.push(" and quality <> 'ok'");

@@ -5,13 +5,12 @@ use uuid::Uuid;
 use waypost_actors::model::{Fence, GeofenceId, Rules, ShapeSpec, Timestamp};
 
 use super::fence_row::{self, FenceRow, SELECT_VERSIONS};
-use super::filters::updated_after;
+use super::filters::{searched, updated_after};
 use super::hold::{existing_own, hold_own};
 use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
-use crate::domain::fold::anywhere;
 use crate::domain::geofence::{Geofence, GeofenceIn, PastCorrection};
 use crate::domain::paging::{Page, PageRequest, Sort};
 
@@ -155,10 +154,7 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
         stmt = stmt.push_each(&filter.categories, |stmt, word| stmt.push_bind(word.clone())).push(")");
     }
     stmt = filter.boxes.iter().fold(stmt, touching);
-    match &filter.q {
-        Some(q) => stmt.push(" and search_key like ").push_bind(anywhere(q)).push(" escape '\\'"),
-        None => stmt,
-    }
+    searched(stmt, filter.q.as_deref())
 }
 
 fn touching<'c>(stmt: Stmt<'c>, [west, south, east, north]: &[f64; 4]) -> Stmt<'c> {

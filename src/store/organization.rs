@@ -4,13 +4,12 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Silence, Timestamp};
 
-use super::filters::updated_after;
+use super::filters::{one_of_words, searched, updated_after};
 use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::{Operator, OrgScope};
 use crate::domain::account::email_key;
-use crate::domain::fold::anywhere;
 use crate::domain::organization::{ActivationMethod, Organization, OrganizationIn, OrganizationStatus};
 use crate::domain::organization_settings::{Settings, Subscription, Usage};
 use crate::domain::paging::{Page, PageRequest, Sort};
@@ -220,14 +219,8 @@ fn narrowed<'c>(stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
     if let Some(only) = filter.only {
         stmt = stmt.push(" and id = ").push_bind(Uuid::from(only));
     }
-    if !filter.statuses.is_empty() {
-        stmt = stmt.push(" and status in (");
-        stmt = stmt.push_each(&filter.statuses, |stmt, status| stmt.push_bind(status.as_str())).push(")");
-    }
-    match &filter.q {
-        Some(q) => stmt.push(" and search_key like ").push_bind(anywhere(q)).push(" escape '\\'"),
-        None => stmt,
-    }
+    stmt = one_of_words(stmt, " and status in (", &filter.statuses, OrganizationStatus::as_str);
+    searched(stmt, filter.q.as_deref())
 }
 
 /// Inserts the organization of a scope; a taken slug is a conflict.

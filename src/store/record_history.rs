@@ -5,7 +5,7 @@ use waypost_actors::model::{Cause, EventId, EventStatus, Origin};
 use waypost_actors::tracking::{Record, RecordKind};
 
 use super::alert;
-use super::filters::{TimeRange, one_of};
+use super::filters::{TimeRange, one_of, one_of_words};
 use super::record_row::{RecordRow, SELECT_PAGE, SELECT_RECORDS};
 use super::sql::{Db, Engine, On, Result, Stmt};
 use super::stay;
@@ -269,14 +269,10 @@ fn of_vehicles<'c>(stmt: Stmt<'c>, filter: &EventFilter) -> Stmt<'c> {
 }
 
 fn by_words<'c>(stmt: Stmt<'c>, filter: &EventFilter) -> Stmt<'c> {
-    let kinds: Vec<_> = filter.kinds.iter().map(|kind| kind.as_str()).collect();
-    let causes: Vec<_> = filter.causes.iter().map(|cause| cause.as_str()).collect();
-    let origins: Vec<_> = filter.origins.iter().map(|origin| origin.as_str()).collect();
-    let statuses: Vec<_> = filter.statuses.iter().map(|status| status.as_str()).collect();
-    let stmt = one_of(stmt, " and e.kind in (", &kinds);
-    let stmt = one_of(stmt, " and e.cause in (", &causes);
-    let stmt = one_of(stmt, " and e.origin in (", &origins);
-    one_of(stmt, " and e.status in (", &statuses)
+    let stmt = one_of_words(stmt, " and e.kind in (", &filter.kinds, |kind| kind.as_str());
+    let stmt = one_of_words(stmt, " and e.cause in (", &filter.causes, |cause| cause.as_str());
+    let stmt = one_of_words(stmt, " and e.origin in (", &filter.origins, |origin| origin.as_str());
+    one_of_words(stmt, " and e.status in (", &filter.statuses, |status| status.as_str())
 }
 
 /// Adds the conditions of partial indexes that few records match.

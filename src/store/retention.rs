@@ -6,13 +6,14 @@
 use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::geofence::FenceSet;
-use waypost_actors::model::{Fence, OrganizationId, Timestamp, VehicleId};
+use waypost_actors::model::{OrganizationId, Timestamp, VehicleId};
 use waypost_actors::tracking::{self, Context};
 
 use super::checkpoint::insert_checkpoints;
 use super::fuel_day;
 use super::position_chunk::cut_chunk;
-use super::seeds::{read_fences_of, read_vehicle};
+pub use super::seeds::read_fences_of;
+use super::seeds::read_vehicle;
 use super::slice::{checkpoint_before, fixes_behind};
 use super::sql::{Db, Result, Tx};
 use super::time::{Time, just_after, just_before};
@@ -79,11 +80,6 @@ pub async fn vehicles_due(
         order by s.vehicle_id";
     let rows: Vec<(Uuid,)> = db.read().sql(select).bind(organization.0).bind(Time(horizon)).all().await?;
     Ok(rows.into_iter().map(|(vehicle,)| vehicle.into()).collect())
-}
-
-/// An organization's stored fences, to be prepared off the async threads.
-pub async fn fences(db: &Db, organization: OrganizationId) -> Result<Vec<Fence>> {
-    read_fences_of(db, organization).await
 }
 
 /// Keeps a vehicle's state as of the horizon, or as far as one step gets, and makes corrections start there.

@@ -118,7 +118,7 @@ pub(super) async fn read_fences(db: &Db) -> Result<Vec<Fence>> {
 }
 
 /// Every fence of an organization with all its versions, deleted ones too.
-pub(super) async fn read_fences_of(db: &Db, organization: OrganizationId) -> Result<Vec<Fence>> {
+pub async fn read_fences_of(db: &Db, organization: OrganizationId) -> Result<Vec<Fence>> {
     let stmt = db.read().sql(SELECT_VERSIONS).push(" where g.organization_id = ").push_bind(organization.0);
     let rows: Vec<FenceRow> = stmt.push(" order by g.id, v.version").all().await?;
     Ok(fence_row::fences(rows))

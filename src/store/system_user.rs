@@ -4,13 +4,12 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
-use super::filters::updated_after;
+use super::filters::{searched, updated_after};
 use super::page::{Columns, paged};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::SystemUserScope;
 use crate::domain::account::email_key;
-use crate::domain::fold::anywhere;
 use crate::domain::organization_settings::Subscription;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::system_user::{Scopes, SystemUser, SystemUserIn, SystemUserStatus};
@@ -269,10 +268,7 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &SystemUserScope, filter: &Filter, now: T
             .push(") then 'locked' else status end in (");
         stmt = stmt.push_each(&filter.statuses, |stmt, status| stmt.push_bind(status.as_str())).push(")");
     }
-    match &filter.q {
-        Some(q) => stmt.push(" and search_key like ").push_bind(anywhere(q)).push(" escape '\\'"),
-        None => stmt,
-    }
+    searched(stmt, filter.q.as_deref())
 }
 
 /// Locks a system user's row for this transaction.
@@ -297,13 +293,14 @@ pub async fn update(on: On<'_>, scope: &SystemUserScope, user: &SystemUser) -> R
     Ok(())
 }
 
-/// Deletes a system user, softly; `false` if it does not exist.
-pub async fn delete(on: On<'_>, scope: &SystemUserScope, id: Uuid, now: Time) -> Result<bool> {
+/// Deletes a system user, softly.
+pub async fn delete(on: On<'_>, scope: &SystemUserScope, id: Uuid, now: Time) -> Result<()> {
     let stmt = on
         .sql("update system_user set deleted_at = $2, updated_at = $2 where id = $1 and deleted_at is null")
         .bind(id)
         .bind(now);
-    Ok(within(stmt, scope).run().await? > 0)
+    within(stmt, scope).run().await?;
+    Ok(())
 }
 
 /// Records that an address is verified; `false` if its system user is gone. A disabled one stays disabled.

@@ -3,14 +3,13 @@
 use uuid::Uuid;
 use waypost_actors::model::{Timestamp, TrackerId, VehicleId};
 
-use super::filters::updated_after;
+use super::filters::{one_of_words, searched, updated_after};
 use super::hold::hold_own;
 use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
 use crate::clock;
-use crate::domain::fold::anywhere;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::tracker::{Installation, SpeedUnit, Tracker, TrackerIn, TrackerStatus};
 use crate::domain::vehicle::Tracking;
@@ -189,20 +188,14 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
     let organization = Uuid::from(scope.organization_id());
     let mut stmt = stmt.push("where deleted_at is null and organization_id = ").push_bind(organization);
     stmt = updated_after(stmt, " and updated_at", filter.updated_after);
-    if !filter.statuses.is_empty() {
-        stmt = stmt.push(" and status in (");
-        stmt = stmt.push_each(&filter.statuses, |stmt, status| stmt.push_bind(status.as_str())).push(")");
-    }
+    stmt = one_of_words(stmt, " and status in (", &filter.statuses, TrackerStatus::as_str);
     if !filter.vehicle_ids.is_empty() {
         stmt = stmt.push(
             " and id in (select tracker_id from installation where installed_to is null and vehicle_id in (",
         );
         stmt = stmt.push_each(&filter.vehicle_ids, |stmt, id| stmt.push_bind(*id)).push("))");
     }
-    match &filter.q {
-        Some(q) => stmt.push(" and search_key like ").push_bind(anywhere(q)).push(" escape '\\'"),
-        None => stmt,
-    }
+    searched(stmt, filter.q.as_deref())
 }
 
 async fn stays(on: On<'_>, trackers: &[Uuid]) -> Result<Vec<StayRow>> {
@@ -354,15 +347,15 @@ pub async fn set_token(
     Ok(changed > 0)
 }
 
-/// Deletes a tracker, softly, with its token and its open installation; `false` if it does not exist.
-pub async fn delete(tx: &mut Tx, scope: &OrgScope, id: TrackerId, now: Time) -> Result<bool> {
+/// Deletes a tracker, softly, with its token and its open installation.
+pub async fn delete(tx: &mut Tx, scope: &OrgScope, id: TrackerId, now: Time) -> Result<()> {
     let delete = "update tracker set deleted_at = $3, updated_at = $3, token_hash = null \
         where organization_id = $1 and id = $2 and deleted_at is null";
     let organization = Uuid::from(scope.organization_id());
-    let deleted = tx.on().sql(delete).bind(organization).bind(id.0).bind(now).run().await?;
+    tx.on().sql(delete).bind(organization).bind(id.0).bind(now).run().await?;
     let leave = "update installation set installed_to = $2 where tracker_id = $1 and installed_to is null";
     tx.on().sql(leave).bind(id.0).bind(now).run().await?;
-    Ok(deleted > 0)
+    Ok(())
 }
 
 /// Deletes an organization's trackers, softly, with their tokens, so that others may use their unique ids.

@@ -4,14 +4,13 @@ use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
 use super::account::{self, NewAccount};
-use super::filters::updated_after;
+use super::filters::{one_of_words, searched, updated_after};
 use super::page::{Columns, paged};
 use super::sign_in_attempt::{ALL_FAILURES, FAILURES};
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
 use crate::auth::scope::{AccountScope, Operator, OrgScope};
 use crate::domain::account::{AccountStatus, Role, email_key};
-use crate::domain::fold::anywhere;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::user::{User, UserIn};
 
@@ -142,18 +141,9 @@ pub async fn list(
 
 fn narrowed<'c>(stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
     let mut stmt = updated_after(stmt, " and updated_at", filter.updated_after);
-    if !filter.roles.is_empty() {
-        stmt = stmt.push(" and role in (");
-        stmt = stmt.push_each(&filter.roles, |stmt, role| stmt.push_bind(role.as_str())).push(")");
-    }
-    if !filter.statuses.is_empty() {
-        stmt = stmt.push(" and status in (");
-        stmt = stmt.push_each(&filter.statuses, |stmt, status| stmt.push_bind(status.as_str())).push(")");
-    }
-    match &filter.q {
-        Some(q) => stmt.push(" and search_key like ").push_bind(anywhere(q)).push(" escape '\\'"),
-        None => stmt,
-    }
+    stmt = one_of_words(stmt, " and role in (", &filter.roles, Role::as_str);
+    stmt = one_of_words(stmt, " and status in (", &filter.statuses, AccountStatus::as_str);
+    searched(stmt, filter.q.as_deref())
 }
 
 /// The organization of a user, for an operator, who may look up any: `Some(None)` is a platform operator.

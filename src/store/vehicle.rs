@@ -4,13 +4,12 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{Timestamp, TrackerId, VehicleId};
 
-use super::filters::{one_of, updated_after};
+use super::filters::{one_of, one_of_words, searched, updated_after};
 use super::hold::{existing_own, hold_own};
 use super::page::{Columns, List, ordered};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
-use crate::domain::fold::anywhere;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::vehicle::{
     Plate, Tracking, Vehicle, VehicleCategory, VehicleFuel, VehicleIn, VehicleStatus,
@@ -189,29 +188,19 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
     let stmt = stmt.push("where deleted_at is null and organization_id = ").push_bind(organization);
     let mut stmt = one_of(stmt, " and id in (", &filter.ids);
     stmt = updated_after(stmt, " and updated_at", filter.updated_after);
-    if !filter.statuses.is_empty() {
-        stmt = stmt.push(" and status in (");
-        stmt = stmt.push_each(&filter.statuses, |stmt, status| stmt.push_bind(status.as_str())).push(")");
-    }
-    if !filter.categories.is_empty() {
-        stmt = stmt.push(" and category in (");
-        stmt =
-            stmt.push_each(&filter.categories, |stmt, category| stmt.push_bind(category.as_str())).push(")");
-    }
+    stmt = one_of_words(stmt, " and status in (", &filter.statuses, VehicleStatus::as_str);
+    stmt = one_of_words(stmt, " and category in (", &filter.categories, VehicleCategory::as_str);
     if !filter.driver_ids.is_empty() {
-        stmt = stmt
-            .push(" and id in (select vehicle_id from assignment where ended_at is null and driver_id in (");
-        stmt = stmt.push_each(&filter.driver_ids, |stmt, id| stmt.push_bind(*id)).push("))");
+        let driven =
+            " and id in (select vehicle_id from assignment where ended_at is null and driver_id in (";
+        stmt = one_of(stmt, driven, &filter.driver_ids).push(")");
     }
     if filter.unassigned {
         stmt = stmt.push(
             " and not exists (select 1 from assignment where vehicle_id = vehicle.id and ended_at is null)",
         );
     }
-    match &filter.q {
-        Some(q) => stmt.push(" and search_key like ").push_bind(anywhere(q)).push(" escape '\\'"),
-        None => stmt,
-    }
+    searched(stmt, filter.q.as_deref())
 }
 
 /// Whether another vehicle has the plate, and whether another has the VIN. Checked before a write, because a failed
@@ -280,19 +269,12 @@ fn with_members<'c>(stmt: Stmt<'c>, scope: &OrgScope, vehicle: &Vehicle) -> Stmt
         .bind(Time(vehicle.updated_at))
 }
 
-/// Deletes a vehicle, softly; `false` if it does not exist.
-pub async fn delete(on: On<'_>, scope: &OrgScope, id: VehicleId, now: Time) -> Result<bool> {
-    let deleted = on
-        .sql(
-            "update vehicle set deleted_at = $3, updated_at = $3 \
-             where organization_id = $1 and id = $2 and deleted_at is null",
-        )
-        .bind(Uuid::from(scope.organization_id()))
-        .bind(Uuid::from(id))
-        .bind(now)
-        .run()
-        .await?;
-    Ok(deleted > 0)
+/// Deletes a vehicle, softly.
+pub async fn delete(on: On<'_>, scope: &OrgScope, id: VehicleId, now: Time) -> Result<()> {
+    let delete = "update vehicle set deleted_at = $3, updated_at = $3 \
+         where organization_id = $1 and id = $2 and deleted_at is null";
+    on.sql(delete).bind(Uuid::from(scope.organization_id())).bind(id.0).bind(now).run().await?;
+    Ok(())
 }
 
 /// Deletes every vehicle of an organization, softly; returns them.

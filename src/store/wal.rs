@@ -12,19 +12,14 @@ use sqlx::{AssertSqlSafe, Executor, Row, SqlSafeStr};
 use super::open::SQLITE_PATIENCE;
 use super::sql::{Db, Pools, Result};
 
-/// A log larger than this is restarted.
-const LARGE_BYTES: u64 = 64 * 1024 * 1024;
+/// A log larger than this is worth a restart.
+pub const LARGE_BYTES: u64 = 64 * 1024 * 1024;
 /// How long to wait for readers to leave the log; nothing is committed meanwhile.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Restarts a large log and returns its space to the disk. If a reader stays in it for longer than 200 ms, the
-/// next call tries again. Returns whether the log was restarted. Does nothing on PostgreSQL.
-pub async fn give_back(db: &Db) -> Result<bool> {
-    give_back_from(db, LARGE_BYTES).await
-}
-
-/// As [`give_back`], with another size limit.
-pub async fn give_back_from(db: &Db, large_bytes: u64) -> Result<bool> {
+/// Restarts a log of `large_bytes` or more and returns its space to the disk. If a reader stays in it for longer than
+/// 200 ms, the next call tries again. Returns whether the log was restarted. Does nothing on PostgreSQL.
+pub async fn give_back(db: &Db, large_bytes: u64) -> Result<bool> {
     let Pools::Sqlite { writer, .. } = &db.pools else { return Ok(false) };
     let mut log = writer.connect_options().get_filename().as_os_str().to_owned();
     log.push("-wal");

@@ -3,6 +3,7 @@
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
+use super::filters::one_of_words;
 use super::page::{Columns, List};
 use super::rows::{Column, Insert};
 use super::sql::{Db, On, Result, Stmt, Tx};
@@ -75,11 +76,7 @@ pub async fn list(
 ) -> Result<Page<WebhookAttempt>> {
     let narrowed = |stmt| {
         let stmt = of_webhook(stmt, scope, webhook);
-        if outcomes.is_empty() {
-            return stmt;
-        }
-        let stmt = stmt.push(" and outcome in (");
-        stmt.push_each(outcomes, |stmt, outcome| stmt.push_bind(outcome.as_str())).push(")")
+        one_of_words(stmt, " and outcome in (", outcomes, AttemptOutcome::as_str)
     };
     let found: Page<Row> = LIST.page(db, narrowed, sort, page).await?;
     Ok(found.map(WebhookAttempt::from))

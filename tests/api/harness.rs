@@ -109,7 +109,7 @@ impl App {
         let told = Arc::clone(&now_micros);
         // Each reading of the clock is a microsecond later, so that lists have an order.
         let clock = Clock::from_fn(move || Timestamp::from_micros(told.fetch_add(1, Ordering::Relaxed)));
-        let application = Application::build_with(settings, clock, transport).await.unwrap();
+        let application = Application::build_on(settings, clock, transport, |track| track).await.unwrap();
         let url = format!("http://{}", application.address);
         Self {
             context: application.context.clone(),

@@ -107,15 +107,21 @@ async function listenIn(page) {
   return () => page.evaluate(() => window.calls);
 }
 
-test("of many past alerts the older ones are a click away", async () => {
+/** A fleet whose only vehicle has been in a fence for too long, so many times. */
+async function stayed(times) {
   const fleet = await Fleet.make(stage.server);
   const depot = await fleet.circle("Depot", DEPOT, 300);
   await fleet.admin.put(`/v1/geofences/${depot.id}`, { rules: { dwellAfterSeconds: 600 }, effectiveFrom: null });
   const bus = await fleet.vehicle("Bus 9");
-  const stays = Array.from({ length: 22 }, (_, stay) => [0, 5, 10, 15].map((minute) => ({
-    ...(minute === 15 ? OUTSIDE : DEPOT), speedKmh: 20, recordedAt: ago(22 * 20 - stay * 20 - minute),
+  const stays = Array.from({ length: times }, (_, stay) => [0, 5, 10, 15].map((minute) => ({
+    ...(minute === 15 ? OUTSIDE : DEPOT), speedKmh: 20, recordedAt: ago(times * 20 - stay * 20 - minute),
   })));
   await bus.report(stays.flat());
+  return fleet;
+}
+
+test("of many past alerts the older ones are a click away", async () => {
+  const fleet = await stayed(22);
   const page = await stage.page();
   await signIn(page, fleet);
   await region(page, "Attention").getByRole("button", { name: "Earlier alerts" }).click();
@@ -123,6 +129,17 @@ test("of many past alerts the older ones are a click away", async () => {
   await eventually(async () => assert.equal(await past.getByRole("listitem").count(), 20));
   await past.getByRole("button", { name: "Older" }).click();
   await eventually(async () => assert.equal(await past.getByRole("listitem").count(), 22));
+  assert.equal(await past.getByRole("button", { name: "Older" }).count(), 0);
+  assert.deepEqual(page.faults, []);
+});
+
+test("behind as many past alerts as are shown at once there is none to click for", async () => {
+  const fleet = await stayed(20);
+  const page = await stage.page();
+  await signIn(page, fleet);
+  await region(page, "Attention").getByRole("button", { name: "Earlier alerts" }).click();
+  const past = region(page, "Earlier alerts");
+  await eventually(async () => assert.equal(await past.getByRole("listitem").count(), 20));
   assert.equal(await past.getByRole("button", { name: "Older" }).count(), 0);
   assert.deepEqual(page.faults, []);
 });

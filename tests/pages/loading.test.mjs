@@ -204,11 +204,19 @@ test("what went wrong for somebody is not said above the sign-in of who comes ne
   assert.deepEqual(page.faults, []);
 });
 
-test("a list of a view that the server fails at comes by itself too, and what was said of it goes", async () => {
+test("what a view asks for and the server fails at comes by itself too, and what was said of it goes", async () => {
   const fleet = await Fleet.make(stage.server);
+  const bus = await fleet.vehicle("Bus 7");
   const page = await stage.page();
   await signIn(page, fleet);
-  for (const [view, path, empty] of [["#/drivers", "/v1/drivers", "There is no driver yet"], ["#/programs", "/v1/system-users", "There is no program yet"]]) {
+  const views = [
+    ["#/drivers", "/v1/drivers", "There is no driver yet"],
+    ["#/programs", "/v1/system-users", "There is no program yet"],
+    ["#/organization", "/v1/audit", "made vehicle Bus 7"],
+    [`#/live/${bus.id}`, "/v1/fuel/chart", "No fuel readings in this time"],
+    [`#/replay/${bus.id}`, "/v1/stops", "The vehicle did not report on this day"],
+  ];
+  for (const [view, path, shown] of views) {
     const isList = ({ pathname }) => pathname === path;
     await page.route(isList, (route) => route.fulfill({
       status: 500, contentType: "application/problem+json", body: JSON.stringify({ status: 500, code: "internal", title: "It failed", detail: `${path} cannot be read.` }),
@@ -217,7 +225,7 @@ test("a list of a view that the server fails at comes by itself too, and what wa
     const note = page.getByText(`${path} cannot be read.`);
     await note.waitFor();
     await page.unroute(isList);
-    await page.getByText(empty).waitFor();
+    await page.getByText(shown).waitFor();
     await note.waitFor({ state: "detached" });
   }
   assert.deepEqual(page.faults, []);

@@ -79,13 +79,8 @@ pub(crate) fn fueled(rows: Vec<FuelRow>, records: Vec<Record>) -> VehicleWrite {
     written
 }
 
-pub(crate) fn corrected(
-    after: Option<i64>,
-    until: Option<i64>,
-    rows: Vec<FuelRow>,
-    records: Vec<Record>,
-) -> VehicleWrite {
-    correcting(Correction { fuel_rows: rows, ..correction(after, until, records) })
+pub(crate) fn corrected(until: Option<i64>, rows: Vec<FuelRow>, records: Vec<Record>) -> VehicleWrite {
+    correcting(Correction { fuel_rows: rows, ..correction(None, until, records) })
 }
 
 /// The log: instants and raw values.
@@ -146,7 +141,7 @@ async fn rows_and_records_are_read_back_as_they_were_written(store: TestStore) {
     assert_eq!(ids, expected);
     // A correction that finds the same reads every column back, and writes none.
     refuse_changes(&store).await;
-    let same = corrected(None, None, rows, told.clone());
+    let same = corrected(None, rows, told.clone());
     let committed = track.commit(&batch(vec![same])).await.expect("nothing is written");
     assert_eq!(committed[0].records, []);
 }
@@ -172,7 +167,7 @@ async fn a_record_that_holds_already_is_neither_numbered_nor_told(store: TestSto
     let told = |write: usize| committed[write].records.iter().map(|r| r.sequence).collect::<Vec<_>>();
     assert_eq!((told(0), told(1)), (vec![1], vec![2]));
     // Retracted, and found again.
-    let none = corrected(None, None, vec![], vec![record(2, 50)]);
+    let none = corrected(None, vec![], vec![record(2, 50)]);
     let committed =
         track.commit(&batch(vec![none, fueled(vec![], vec![record(1, 0)])])).await.expect("committed");
     let told = |write: usize| {
@@ -198,7 +193,7 @@ async fn a_correction_leaves_the_log_it_found(store: TestStore) {
     track.commit(&batch(vec![correcting(part)])).await.expect("committed");
     let expected = [(0, 40.0), (20, 38.0), (25, 33.0), (30, 30.0), (40, 36.0), (50, 35.0)];
     assert_eq!(log(&store).await, expected);
-    let all = corrected(None, None, vec![reading(0, 40.0)], vec![]);
+    let all = corrected(None, vec![reading(0, 40.0)], vec![]);
     track.commit(&batch(vec![all])).await.expect("committed");
     assert_eq!(log(&store).await, [(0, 40.0)]);
 }
@@ -212,7 +207,7 @@ async fn a_correction_puts_refuels_and_drains_right(store: TestStore) {
     detail.volume_liters = 210.0;
     let later = Record { confirmed_at: at(3_500), ..record(3, 2_000) };
     // Up to 4,000: the first is gone, the second says more, the third was made later, the fifth is new.
-    let part = corrected(None, Some(4_000), vec![], vec![more, later.clone(), record(5, 2_500)]);
+    let part = corrected(Some(4_000), vec![], vec![more, later.clone(), record(5, 2_500)]);
     let committed = track.commit(&batch(vec![part])).await.expect("committed");
     let told = committed[0].records.iter();
     let told: Vec<_> = told
@@ -240,7 +235,7 @@ async fn whoever_drove_is_in_the_log_by_the_assignments_as_they_are(store: TestS
     let found: Vec<(Option<Uuid>,)> = store.db.read().sql(drove).all().await.expect("read");
     assert_eq!(found, expected);
     store.db.write().sql("delete from assignment").run().await.expect("deleted");
-    let again = corrected(None, None, vec![reading(0, 41.0), reading(10, 42.0)], vec![record(1, 6)]);
+    let again = corrected(None, vec![reading(0, 41.0), reading(10, 42.0)], vec![record(1, 6)]);
     track.commit(&batch(vec![again])).await.expect("committed");
     let found: Vec<(Option<Uuid>,)> = store.db.read().sql(drove).all().await.expect("read");
     assert_eq!(found, [(None,), (None,)]);

@@ -69,7 +69,7 @@ async fn a_day_is_packed_once_and_again_when_a_reading_changes(store: TestStore)
     // One of the first day says something else, one of the last is gone; those between are found as they were.
     let same = [1, 23, 24, 25, 30, 50, 81].map(|hour| reading(hour * 3_600, 40.0));
     let rows = [reading(0, 41.0)].into_iter().chain(same).collect();
-    commit(&track, vec![corrected(None, Some(90 * 3_600), rows, vec![])]).await;
+    commit(&track, vec![corrected(Some(90 * 3_600), rows, vec![])]).await;
     assert_eq!(packed(&store).await, [1, 2]);
     // One that does not count, outside of what is corrected.
     let mut doubted = correction(Some(90 * 3_600), Some(91 * 3_600), vec![]);

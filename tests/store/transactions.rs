@@ -7,7 +7,7 @@ use uuid::Uuid;
 use waypost::store::open::Location;
 use waypost::store::sql::{self, On, Pools, is_conflict};
 use waypost::store::track::Track;
-use waypost::store::wal::give_back_from;
+use waypost::store::wal;
 use waypost_actors::ports::TrackStore;
 use waypost_test_support::{Engine, TestStore, eventually, for_each_engine};
 
@@ -100,9 +100,9 @@ async fn a_log_that_is_read_all_the_time_is_given_back(store: TestStore) {
             add_key(store.db.write(), &format!("{written}")).await.expect("written");
         }
     }
-    assert!(!give_back_from(&store.db, size(0)).await.expect("tried"), "somebody reads from it");
+    assert!(!wal::give_back(&store.db, size(0)).await.expect("tried"), "somebody reads from it");
     let give_back = eventually(Duration::from_secs(10), async || {
-        give_back_from(&store.db, size(0)).await.expect("tried")
+        wal::give_back(&store.db, size(0)).await.expect("tried")
     });
     let readers = async {
         loop {

@@ -3,19 +3,26 @@
 import { type ReadonlySignal, useSignal, useSignalEffect } from "@preact/signals";
 
 import { reached } from "../api/reach";
-import { notice } from "../state/notices";
+import { insist } from "../state/needed";
 
 /**
- * The answer, null until there is one; asked again whenever a signal that `ask` reads changes, and when the server is found again. Answers may overtake each other:
- * only the one to the newest question counts. `refused` hears why there is none.
+ * The answer, null until there is one; asked again whenever a signal that `ask` reads changes, when the server is found again, and as long
+ * as it fails. Answers may overtake each other: only the one to the newest question counts. `refused` hears why there is none.
  */
-export function useAnswer<T>(ask: () => Promise<T>, refused: (problem: unknown) => void = notice): ReadonlySignal<T | null> {
+export function useAnswer<T>(ask: () => Promise<T>, refused?: (problem: unknown) => void): ReadonlySignal<T | null> {
   const answer = useSignal<T | null>(null);
   useSignalEffect(() => {
-    let isNewest = true;
     reached.value;
-    ask().then((said) => { if (isNewest) answer.value = said; }, (problem: unknown) => { if (isNewest) refused(problem); });
-    return () => { isNewest = false; };
+    // asked here: signals that are read later are not followed
+    let first: Promise<T> | null = ask();
+    // nobody hears of it where another question follows at once
+    first.catch(() => {});
+    const next = () => {
+      const asked = first ?? ask();
+      first = null;
+      return asked;
+    };
+    return insist(next, (said) => { answer.value = said; }, refused);
   });
   return answer;
 }

@@ -45,10 +45,10 @@ export async function bring(work: () => Promise<void>, next: () => Promise<void>
 }
 
 /**
- * Asks for something that a part of the page shows, soon; where the server fails, again and again until there is an answer, or the returned
- * function is called. Why there is none is said once, and no longer than that.
+ * Asks for something that a part of the page shows, soon; where the server fails, again and again until there is an answer, which `take`
+ * is given, or the returned function is called. Why there is none is said once, and no longer than that.
  */
-export function insist(ask: () => Promise<void>): () => void {
+export function insist<T>(ask: () => Promise<T>, take: (answer: T) => void = () => {}, refused: (problem: unknown) => void = notice): () => void {
   let [isOver, said, timer, attempts] = [false, "", 0, 0];
   const end = () => {
     isOver = true;
@@ -58,15 +58,17 @@ export function insist(ask: () => Promise<void>): () => void {
   const attempt = async () => {
     if (isOver) return;
     try {
-      await ask();
+      const answer = await ask();
+      if (isOver) return;
       if (said) dismiss(said);
+      take(answer);
     } catch (problem) {
       if (isOver) return;
       const why = sentence(problem);
       if (why !== said) {
         if (said) dismiss(said);
         said = "";
-        notice(problem);
+        refused(problem);
       }
       if (!isPassing(problem)) return;
       said = why;

@@ -60,19 +60,26 @@ export function Attention() {
 /** Those that ask for nobody any more, or not yet again, the newest first. */
 function Past() {
   const pages = useSignal(1);
-  const past = useAnswer(() => {
+  const past = useAnswer(async () => {
     alertsTold.value;
     edits.value.alert;
     const query = { ...scope.value, open: false, limit: PAST };
-    return slices((after) => api.get("/v1/alerts", { query: { ...query, after } }), pages.value);
+    let hasMore = false;
+    const found = await slices(async (after) => {
+      const slice = await api.get("/v1/alerts", { query: { ...query, after } });
+      hasMore = slice.pagination.hasNextPage;
+      return slice;
+    }, pages.value);
+    return { found, hasMore };
   });
   if (!past.value) return null;
+  const { found, hasMore } = past.value;
   return (
     <section class="past" aria-label={words.past}>
       <h3>{words.past}</h3>
-      {past.value.length === 0 && <p class="quiet">{words.noPast}</p>}
-      <ol class="events">{past.value.map((alert) => <Row key={alert.id} alert={alert} />)}</ol>
-      {past.value.length >= pages.value * PAST && <button type="button" onClick={() => { pages.value += 1; }}>{words.older}</button>}
+      {found.length === 0 && <p class="quiet">{words.noPast}</p>}
+      <ol class="events">{found.map((alert) => <Row key={alert.id} alert={alert} />)}</ol>
+      {hasMore && <button type="button" onClick={() => { pages.value += 1; }}>{words.older}</button>}
     </section>
   );
 }

@@ -8,7 +8,9 @@ import { reached } from "../../api/reach";
 import type { AuditEntry } from "../../api/schema";
 import { dayAndTime, fullName } from "../../format";
 import { Empty } from "../../parts/Empty";
+import { useAnswer } from "../../parts/answer";
 import { edits, fences, scope, vehicles } from "../../state/fleet";
+import { insist } from "../../state/needed";
 import { notice } from "../../state/notices";
 import { strings } from "../../strings";
 
@@ -19,7 +21,13 @@ export function Audit() {
   const id = useId();
   const entries = useSignal<readonly AuditEntry[] | null>(null);
   const after = useSignal<string | null>(null);
-  const people = useSignal<ReadonlyMap<string, string>>(new Map());
+  const people = useAnswer(async () => {
+    const lists = await Promise.all([
+      all((page) => api.get("/v1/users", { query: { ...page, ...scope.peek() } })),
+      all((page) => api.get("/v1/drivers", { query: { ...page, ...scope.peek() } })),
+    ]);
+    return new Map(lists.flat().map((person) => [person.id, fullName(person)]));
+  });
   const atFirst = useMemo(() => edits.peek(), []);
   const load = async () => {
     const from = after.peek();
@@ -40,17 +48,10 @@ export function Audit() {
     entries.value = isJoined ? [...data.filter(({ id }) => !now.has(id)), ...(entries.peek() ?? [])] : data;
     if (!isJoined) after.value = pagination.hasNextPage ? (pagination.endCursor ?? null) : null;
   };
-  useSignalEffect(() => { if (edits.value !== atFirst) queueMicrotask(() => loadNewest().catch(notice)); });
+  useSignalEffect(() => (edits.value === atFirst ? undefined : insist(loadNewest)));
   useSignalEffect(() => {
     reached.value;
-    if (entries.peek() === null) load().catch(notice);
-    const lists = [
-      all((page) => api.get("/v1/users", { query: { ...page, ...scope.peek() } })),
-      all((page) => api.get("/v1/drivers", { query: { ...page, ...scope.peek() } })),
-    ] as const;
-    Promise.all(lists)
-      .then((lists) => { people.value = new Map(lists.flat().map((person) => [person.id, fullName(person)])); })
-      .catch(notice);
+    return entries.peek() === null ? insist(load) : undefined;
   });
   return (
     <section class="audit" aria-labelledby={id} tabIndex={0}>
@@ -73,13 +74,13 @@ export function Audit() {
 }
 
 /** Who did what to whom. Who followed a letter's link did it to themselves: the letter was theirs. */
-function What({ entry, people }: { entry: AuditEntry; people: ReadonlyMap<string, string> }) {
+function What({ entry, people }: { entry: AuditEntry; people: ReadonlyMap<string, string> | null }) {
   const { actorId, actorRole, action, resource, resourceId } = entry;
-  const whom = people.get(resourceId) ?? subject(entry);
+  const whom = people?.get(resourceId) ?? subject(entry);
   const own = actorRole === "anonymous" && resource === "user" && whom ? words.ownActions[action] : undefined;
   if (own) return <><b>{whom}</b> {own}</>;
   const nobody = action === "create" ? words.whoSignedUp : action === "signInFailed" || action === "signInRefused" ? words.somebody : words.whoHadLetter;
-  const who = people.get(actorId) ?? (actorRole === "anonymous" ? nobody : role(actorRole));
+  const who = people?.get(actorId) ?? (actorRole === "anonymous" ? nobody : role(actorRole));
   return <><b>{who}</b> {words.actions[action]} {(words.resources as Readonly<Partial<Record<AuditEntry["resource"], string>>>)[resource]} <b>{whom}</b></>;
 }
 

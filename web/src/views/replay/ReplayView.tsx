@@ -10,9 +10,10 @@ import { dayOf, isDay, startOfDay, today } from "../../format";
 import { Empty } from "../../parts/Empty";
 import { Finder } from "../../parts/FindField";
 import { DayInput } from "../../parts/TimeInput";
+import { useAnswer } from "../../parts/answer";
 import { findVehicles } from "../../parts/vehicles";
 import { organization, scope, vehicleName } from "../../state/fleet";
-import { notice } from "../../state/notices";
+import { insist } from "../../state/needed";
 import { href, note, route } from "../../state/route";
 import { type Track, loadTrack } from "../../state/track";
 import { strings } from "../../strings";
@@ -79,28 +80,21 @@ function Choice({ id, day }: { id: string | null; day: string }) {
 function Shown({ id, day, at }: { id: string; day: string; at: number }) {
   const loaded = useSignal<Day | null>(null);
   const fixes = useSignal(0);
-  const fuel = useSignal<Columns | null>(null);
   const playback = useMemo(() => new Playback(), []);
   const [from, to] = [startOfDay(day), startOfDay(day, 1)];
+  const fuel = useAnswer(() => loadFuel(id, from, to));
   // the address may name another moment while the day is loading
   const wanted = useRef(at);
   wanted.current = at;
 
   useSignalEffect(() => {
-    let isGone = false;
-    const ended = () => isGone;
     reached.value;
-    if (loaded.peek()) return;
-    load(id, day, (count) => { fixes.value = count; }).then((found) => {
-      if (ended()) return;
+    if (loaded.peek()) return undefined;
+    return insist(() => load(id, day, (count) => { fixes.value = count; }), (found) => {
       const { times, count } = found.track;
       playback.load(times[0] ?? from, times[count - 1] ?? to, Number.isNaN(wanted.current) ? times[0] ?? from : wanted.current);
       loaded.value = found;
-    }).catch(notice);
-    loadFuel(id, from, to).then((columns) => { if (!ended()) fuel.value = columns; }, notice);
-    return () => {
-      isGone = true;
-    };
+    });
   });
   useEffect(() => () => playback.pause(), []);
   useEffect(() => { if (!Number.isNaN(at) && loaded.peek()) playback.seek(at); }, [at]);

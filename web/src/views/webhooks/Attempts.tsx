@@ -14,6 +14,7 @@ import { Newest } from "../../parts/newest";
 import { Time } from "../../parts/Time";
 import { now } from "../../state/clock";
 import { scope } from "../../state/fleet";
+import { insist } from "../../state/needed";
 import { notice } from "../../state/notices";
 import { strings } from "../../strings";
 import { webhookName } from "./names";
@@ -98,7 +99,7 @@ function useAttempts(id: string, outcome: { readonly value: Filter }, tried: rea
     outcome.value;
     reached.value;
     pages.value = null;
-    queueMicrotask(() => reload().catch(notice));
+    return insist(reload);
   });
   useEvery(LOOK_EVERY_MS, async () => { if (pages.peek()?.length === 1) await reload(); });
   const read = pages.value?.length ?? 0;
