@@ -1,0 +1,1 @@
+export{t as acknowledge,n as alerts,r as followAlerts,i as isKnown,a as isMore,o as snooze,s as unseen}from"./alerts-RnQnE1b8.js";

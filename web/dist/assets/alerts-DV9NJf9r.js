@@ -1,1 +1,0 @@
-export{t as acknowledge,n as alerts,r as followAlerts,i as isKnown,a as isMore,o as snooze,s as unseen}from"./alerts-Byagj4MK.js";
