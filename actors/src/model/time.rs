@@ -4,14 +4,18 @@
 //! and read back (by a client, from a stored state) stays equal.
 
 use std::fmt;
+use std::num::NonZeroU64;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// An instant, to the millisecond. RFC 3339 with milliseconds and `Z` when written.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+///
+/// Microseconds since 1970 above the least `i64`, so that the order is that of the numbers and none is 0: an `Option<Timestamp>` takes no
+/// more room, and every vehicle's state has several.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
-pub struct Timestamp(i64);
+pub struct Timestamp(NonZeroU64);
 
 /// A text or number that is no instant Waypost accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -20,22 +24,25 @@ pub struct InvalidTimestamp;
 
 impl Timestamp {
     /// Later than any instant that can be parsed.
-    pub const MAX: Self = Self(i64::MAX);
+    pub const MAX: Self = Self(NonZeroU64::MAX);
     /// Earlier than any instant that can be parsed.
-    pub const MIN: Self = Self(i64::MIN);
+    pub const MIN: Self = Self(NonZeroU64::MIN);
     /// The earliest instant that can be parsed: 0000-01-01T00:00:00Z.
-    pub const FIRST: Self = Self(Self::FIRST_MICROS);
+    pub const FIRST: Self = Self::from_micros(Self::FIRST_MICROS);
     /// The last instant that can be parsed or written: 9999-12-30T22:00:00Z.
-    pub const LAST: Self = Self(Self::LAST_MICROS);
+    pub const LAST: Self = Self::from_micros(Self::LAST_MICROS);
     /// 9999-12-30T22:00:00Z, the last instant jiff writes; RFC 3339 ends a day later.
     const LAST_MICROS: i64 = 253_402_207_200_000_000;
     /// 0000-01-01T00:00:00Z.
     const FIRST_MICROS: i64 = -62_167_219_200_000_000;
 
-    /// The instant `micros` microseconds after 1970-01-01T00:00:00Z, as a store keeps it.
+    /// The instant `micros` microseconds after 1970-01-01T00:00:00Z, as a store keeps it; [`Self::MIN`] for the least number there is.
     #[must_use]
     pub const fn from_micros(micros: i64) -> Self {
-        Self(micros)
+        match NonZeroU64::new(micros.abs_diff(i64::MIN)) {
+            Some(above_least) => Self(above_least),
+            None => Self::MIN,
+        }
     }
 
     /// The instant `millis` milliseconds after 1970-01-01T00:00:00Z, if RFC 3339 can write it.
@@ -59,39 +66,47 @@ impl Timestamp {
     /// Microseconds since 1970-01-01T00:00:00Z.
     #[must_use]
     pub const fn as_micros(self) -> i64 {
-        self.0
+        i64::MIN.wrapping_add_unsigned(self.0.get())
     }
 
     /// The last whole millisecond before it.
     #[must_use]
     pub const fn millisecond_before(self) -> Self {
-        Self(self.0.saturating_sub(1).div_euclid(1000).saturating_mul(1000))
+        Self::from_micros(self.as_micros().saturating_sub(1).div_euclid(1000).saturating_mul(1000))
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z, rounded down.
     #[must_use]
     pub const fn as_millis(self) -> i64 {
-        self.0.div_euclid(1000)
+        self.as_micros().div_euclid(1000)
     }
 
     /// Seconds from `earlier` to this instant; negative when this one is the earlier.
     #[must_use]
     pub fn seconds_since(self, earlier: Self) -> f64 {
-        self.0.saturating_sub(earlier.0) as f64 / 1e6
+        self.as_micros().saturating_sub(earlier.as_micros()) as f64 / 1e6
     }
 
     /// This instant moved by `seconds`, to the nearest millisecond.
     #[must_use]
     pub fn plus_seconds(self, seconds: f64) -> Self {
-        Self(self.0.saturating_add(((seconds * 1e3).round() as i64).saturating_mul(1000)))
+        let micros = ((seconds * 1e3).round() as i64).saturating_mul(1000);
+        Self::from_micros(self.as_micros().saturating_add(micros))
     }
 
     fn in_range(micros: i64) -> Result<Self, InvalidTimestamp> {
         if (Self::FIRST_MICROS..=Self::LAST_MICROS).contains(&micros) {
-            Ok(Self(micros))
+            Ok(Self::from_micros(micros))
         } else {
             Err(InvalidTimestamp)
         }
+    }
+}
+
+/// 1970-01-01T00:00:00Z.
+impl Default for Timestamp {
+    fn default() -> Self {
+        Self::from_micros(0)
     }
 }
 
@@ -127,7 +142,8 @@ struct Written([u8; 24]);
 
 impl Written {
     fn of(instant: Timestamp) -> Self {
-        let millis = instant.0.clamp(Timestamp::FIRST_MICROS, Timestamp::LAST_MICROS).div_euclid(1000);
+        let millis =
+            instant.as_micros().clamp(Timestamp::FIRST_MICROS, Timestamp::LAST_MICROS).div_euclid(1000);
         let (days, of_day) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
         let (year, month, day) = civil(days);
         let mut text = *b"0000-00-00T00:00:00.000Z";
@@ -235,8 +251,19 @@ mod tests {
         for micros in steps.chain(days).filter(|micros| *micros >= Timestamp::FIRST_MICROS) {
             let instant = jiff::Timestamp::from_microsecond(micros).unwrap();
             let want = instant.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string();
-            assert_eq!(Timestamp(micros).to_string(), want, "{micros}");
+            assert_eq!(Timestamp::from_micros(micros).to_string(), want, "{micros}");
         }
+    }
+
+    #[test]
+    fn a_number_of_microseconds_comes_back_in_its_order_and_no_instant_takes_no_room() {
+        let numbers = [i64::MIN + 1, Timestamp::FIRST_MICROS, -1, 0, 1, Timestamp::LAST_MICROS, i64::MAX];
+        let instants = numbers.map(Timestamp::from_micros);
+        assert_eq!(instants.map(Timestamp::as_micros), numbers);
+        assert!(instants.is_sorted());
+        assert_eq!((instants[0], instants[6]), (Timestamp::MIN, Timestamp::MAX));
+        assert_eq!(Timestamp::from_micros(i64::MIN), Timestamp::MIN);
+        assert_eq!(size_of::<Option<Timestamp>>(), 8);
     }
 
     #[test]
