@@ -84,7 +84,7 @@ pub async fn list(
 }
 
 /// Where a list by number of everything since an instant begins, unless that is little: all of it would be read, to sort it. One of
-/// what is rare is found by time.
+/// what is rare is found by time, and so is any where nobody knows yet where it begins.
 async fn beginning(
     db: &Db,
     scope: &OrgScope,
@@ -104,8 +104,8 @@ async fn beginning(
     if !is_much {
         return Ok(None);
     }
-    let first = time_index::first_since(db.lists(), scope, from).await?;
-    Ok(Some(After::Sequence(first - 1)))
+    let first = time_index::first_since(db, scope.organization_id(), from).await?;
+    Ok(first.map(|first| After::Sequence(first - 1)))
 }
 
 const fn order_by(order: EventOrder) -> &'static str {

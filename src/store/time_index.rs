@@ -4,23 +4,27 @@
 //! revision gets one above all others, and nothing else changes when a record occurred), so what is said stays true, whatever comes
 //! late, is put right, taken back or deleted. Rows may lag behind the records: then a list reads a little more.
 
-use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
-use super::sql::{Db, On, Result};
+use super::sql::{Db, Result};
 use super::time::Time;
-use crate::auth::scope::OrgScope;
 
 /// Records between two rows.
 const EVERY: usize = 1_000;
 
-/// The number before which no record of the scope occurred at an instant or later.
-pub(super) async fn first_since(on: On<'_>, scope: &OrgScope, from: Timestamp) -> Result<i64> {
+/// The number before which no record of an organization occurred at an instant or later. `None`: nothing is said of it yet, and whoever
+/// begins with its first number may go through all of its past.
+pub async fn first_since(db: &Db, organization: OrganizationId, from: Timestamp) -> Result<Option<i64>> {
     let select = "select sequence from time_index where organization_id = $1 and latest_at < $2 \
         order by latest_at desc, sequence desc limit 1";
-    let stmt = on.sql(select).bind(Uuid::from(scope.organization_id())).bind(Time(from));
-    let found: Option<(i64,)> = stmt.optional().await?;
-    Ok(found.map_or(0, |(sequence,)| sequence))
+    let stmt = db.lists().sql(select).bind(organization.0).bind(Time(from));
+    if let Some((sequence,)) = stmt.optional::<(i64,)>().await? {
+        return Ok(Some(sequence));
+    }
+    // Before the first row there are a thousand records.
+    let is_begun = "select exists (select 1 from time_index where organization_id = $1)";
+    let is_begun: bool = db.lists().sql(is_begun).bind(organization.0).scalar().await?;
+    Ok(is_begun.then_some(0))
 }
 
 /// Extends an organization's rows to its newest records, and deletes those below which there is no record any more.

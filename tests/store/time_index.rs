@@ -1,6 +1,6 @@
 //! What is said of where records since an instant begin stays true, whatever comes late, is put right or goes.
 
-use waypost::store::time_index::renew;
+use waypost::store::time_index::{first_since, renew};
 use waypost_actors::tracking::Record;
 use waypost_test_support::{TestStore, for_each_engine};
 
@@ -30,7 +30,12 @@ async fn no_record_of_a_lower_number_occurred_later(store: TestStore) {
     for some in all.chunks(500) {
         commit(&track, vec![recording(some.to_vec())]).await;
     }
+    let begins = async |seconds| first_since(&store.db, ORGANIZATION, at(seconds)).await.expect("looked for");
+    assert_eq!(begins(15_000).await, None, "nothing is said yet");
     assert_eq!(renewed(&store).await, (2, 0));
+    for (seconds, first) in [(0, 0), (15_000, 1_001), (40_000, 2_001)] {
+        assert_eq!(begins(seconds).await, Some(first), "since {seconds} s");
+    }
 
     // Half of a part occurred earlier, and the rest of it never.
     let (after, until) = (at(10_000), at(14_000));

@@ -8,9 +8,11 @@ use waypost_actors::meters::{Invariant, NumberingStep};
 use waypost_actors::model::Fix;
 use waypost_actors::ports::Counts;
 use waypost_actors::report::ReportOutcome;
+use waypost_actors::watch::{Audience, Interest, News};
 
 use crate::client::deliver;
-use crate::store::Fault::{Doubt, Hang, Miscount, Misnumber, Refuse};
+use crate::store::Fault::{self, Doubt, Hang, Miscount, Misnumber, Refuse};
+use crate::watching::news;
 use crate::world::{INSIDE, OUTSIDE, World, crossings, eventually, fix, quick, vehicle, within};
 
 const VEHICLES: u128 = 16;
@@ -105,6 +107,36 @@ async fn what_was_numbered_before_a_refused_write_counts() {
     assert_eq!(within(next.outcome()).await.unwrap().counts, stored(8));
     assert_eq!(world.store.numberings(), 2);
     assert!(!world.store.events().is_empty() && world.live.is_available());
+    world.end().await;
+}
+
+/// It was told before the transaction, and is not among what is read back after it.
+#[actix_rt::test]
+async fn what_was_numbered_before_a_commit_that_failed_is_told_once() {
+    let world = World::with(2, quick()).await;
+    eventually("changes were looked for", || world.store.numberings() == 1).await;
+    let mut watch = world.live.watch(Interest::of_log(Audience::Everyone)).await.unwrap();
+    world.store.plan(&[Fault::None, Refuse]);
+    world.store.hold();
+    let held = world.live.reporter().report(vehicle(2), vec![fix(0.0, OUTSIDE)]).await.unwrap();
+    eventually("a commit began", || world.store.commits() == 1).await;
+    let failed = within(world.live.reporter().report(vehicle(1), vec![fix(0.0, OUTSIDE)])).await.unwrap();
+    world.store.change(3);
+    world.live.number_changes();
+    world.store.release();
+    within(held.outcome()).await.unwrap();
+    assert_eq!(within(failed.committed()).await, Err(LiveError::Unavailable));
+    eventually("the store is back", || world.live.is_available()).await;
+    let mut told = Vec::new();
+    while let Some(next) = news(&mut watch) {
+        match next {
+            News::Commit(update, _) => told.extend(update.changes.iter().map(|change| change.sequence)),
+            News::Provisional(_) => {}
+            News::Lost => panic!("nobody is slow here"),
+        }
+    }
+    let numbers = world.store.books().changes.clone();
+    assert_eq!((told.len(), told), (3, numbers));
     world.end().await;
 }
 
