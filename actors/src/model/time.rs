@@ -8,10 +8,9 @@ use std::num::NonZeroU64;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+// Microseconds since 1970 above the least `i64`, so that the order is that of the numbers and none is 0: an `Option<Timestamp>` takes no
+// more room, and every vehicle's state has several.
 /// An instant, to the millisecond. RFC 3339 with milliseconds and `Z` when written.
-///
-/// Microseconds since 1970 above the least `i64`, so that the order is that of the numbers and none is 0: an `Option<Timestamp>` takes no
-/// more room, and every vehicle's state has several.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
