@@ -73,8 +73,7 @@ fn make_room(
     if owned.len() < most {
         return;
     }
-    let oldest = owned.into_iter().min().map(|(_, hash)| hash.clone());
-    if let Some(oldest) = oldest {
+    if let Some(oldest) = owned.into_iter().min().map(|(_, hash)| hash.clone()) {
         tickets.remove(&oldest);
     }
 }

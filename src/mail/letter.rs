@@ -45,20 +45,20 @@ pub(super) fn write(purpose: Purpose, content: LetterContent<'_>, public_url: &s
     let (greeting, about) = (plain(content.greeting), plain(content.about));
     let link = format!("{public_url}{}", path(purpose, token));
     let (subject, before, after) = match purpose {
-        Purpose::VerifySystemUser => (
-            "Confirm your e-mail address",
-            format!(
-                "Somebody, you most likely, made {} with this address. To confirm it, open",
-                if about.is_empty() {
-                    "a Waypost system user".to_owned()
-                } else {
-                    format!("the Waypost system user {about}")
-                }
-            ),
-            "It confirms this system user with its password, and no other that was made with this address: yours has the id \
-             that you were answered. If it was not you, do nothing: an address that is not confirmed cannot be used."
-                .to_owned(),
-        ),
+        Purpose::VerifySystemUser => {
+            let which = if about.is_empty() {
+                "a Waypost system user".to_owned()
+            } else {
+                format!("the Waypost system user {about}")
+            };
+            (
+                "Confirm your e-mail address",
+                format!("Somebody, you most likely, made {which} with this address. To confirm it, open"),
+                "It confirms this system user with its password, and no other that was made with this address: yours has the \
+                 id that you were answered. If it was not you, do nothing: an address that is not confirmed cannot be used."
+                    .to_owned(),
+            )
+        }
         Purpose::ActivateOrganization => {
             let which = if about.is_empty() {
                 "An organization".to_owned()

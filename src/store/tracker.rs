@@ -3,7 +3,7 @@
 use uuid::Uuid;
 use waypost_actors::model::{Timestamp, TrackerId, VehicleId};
 
-use super::filters::{one_of_words, searched, updated_after};
+use super::filters::{one_of, one_of_words, searched, updated_after};
 use super::hold::hold_own;
 use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt, Tx};
@@ -190,10 +190,9 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
     stmt = updated_after(stmt, " and updated_at", filter.updated_after);
     stmt = one_of_words(stmt, " and status in (", &filter.statuses, TrackerStatus::as_str);
     if !filter.vehicle_ids.is_empty() {
-        stmt = stmt.push(
-            " and id in (select tracker_id from installation where installed_to is null and vehicle_id in (",
-        );
-        stmt = stmt.push_each(&filter.vehicle_ids, |stmt, id| stmt.push_bind(*id)).push("))");
+        let installed =
+            " and id in (select tracker_id from installation where installed_to is null and vehicle_id in (";
+        stmt = one_of(stmt, installed, &filter.vehicle_ids).push(")");
     }
     searched(stmt, filter.q.as_deref())
 }

@@ -120,12 +120,16 @@ async function stayed(times) {
   return fleet;
 }
 
-test("of many past alerts the older ones are a click away", async () => {
-  const fleet = await stayed(22);
+/** The page of somebody who has opened the earlier alerts, and their region. */
+async function earlierAlerts(fleet) {
   const page = await stage.page();
   await signIn(page, fleet);
   await region(page, "Attention").getByRole("button", { name: "Earlier alerts" }).click();
-  const past = region(page, "Earlier alerts");
+  return [page, region(page, "Earlier alerts")];
+}
+
+test("of many past alerts the older ones are a click away", async () => {
+  const [page, past] = await earlierAlerts(await stayed(22));
   await eventually(async () => assert.equal(await past.getByRole("listitem").count(), 20));
   await past.getByRole("button", { name: "Older" }).click();
   await eventually(async () => assert.equal(await past.getByRole("listitem").count(), 22));
@@ -134,11 +138,7 @@ test("of many past alerts the older ones are a click away", async () => {
 });
 
 test("behind as many past alerts as are shown at once there is none to click for", async () => {
-  const fleet = await stayed(20);
-  const page = await stage.page();
-  await signIn(page, fleet);
-  await region(page, "Attention").getByRole("button", { name: "Earlier alerts" }).click();
-  const past = region(page, "Earlier alerts");
+  const [page, past] = await earlierAlerts(await stayed(20));
   await eventually(async () => assert.equal(await past.getByRole("listitem").count(), 20));
   assert.equal(await past.getByRole("button", { name: "Older" }).count(), 0);
   assert.deepEqual(page.faults, []);

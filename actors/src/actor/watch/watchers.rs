@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use rustc_hash::FxBuildHasher;
 use tokio::sync::mpsc;
 
 use super::hub::HubState;
@@ -44,9 +45,12 @@ impl<'a> Commit<'a> {
     }
 
     /// The parts of it that some audiences may see, without those that are empty. Goes through it once, however many they are.
-    fn parts(&self, audiences: impl Iterator<Item = Audience>) -> HashMap<Audience, Arc<Update>> {
+    fn parts(
+        &self,
+        audiences: impl Iterator<Item = Audience>,
+    ) -> HashMap<Audience, Arc<Update>, FxBuildHasher> {
         let empty = |audience| (audience, Update { next_sequence: self.next_sequence, ..Update::default() });
-        let mut parts: HashMap<Audience, Update> = audiences.map(empty).collect();
+        let mut parts: HashMap<Audience, Update, FxBuildHasher> = audiences.map(empty).collect();
         let mut put = |organization: Option<OrganizationId>, add: &dyn Fn(&mut Update)| {
             for audience in organization.map(Audience::Organization).into_iter().chain([Audience::Everyone]) {
                 if let Some(part) = parts.get_mut(&audience) {

@@ -119,6 +119,7 @@ mod tests {
         assert_eq!(numbering.take_due(now), [Changes, Drivers], "there may be more of any");
         assert_eq!(numbering.note(Changes, FAILED, now), Some(FIRST_PAUSE));
     }
+
     #[test]
     fn a_step_that_gave_no_answer_is_left_alone_for_ten_times_as_long_and_the_others_are_taken() {
         let (mut numbering, now) = (Numbering::wanted(), Instant::now());
