@@ -230,3 +230,24 @@ test("what a view asks for and the server fails at comes by itself too, and what
   }
   assert.deepEqual(page.faults, []);
 });
+
+test("what the audit is asked for twice, since the server was found again meanwhile, is shown once", async () => {
+  const fleet = await Fleet.make(stage.server);
+  await fleet.vehicle("Bus 7");
+  const page = await stage.page();
+  await signIn(page, fleet);
+  const held = [];
+  const isAudit = ({ pathname }) => pathname === "/v1/audit";
+  await page.route(isAudit, (route) => { held.push(route); });
+  await page.route(({ pathname }) => pathname === "/v1/users", (route) => route.abort(), { times: 1 });
+  await page.goto("/#/organization");
+  await eventually(() => assert.equal(held.length, 2));
+  for (const route of held) {
+    const answered = page.waitForResponse((response) => isAudit(new URL(response.url())));
+    await route.continue();
+    await answered;
+  }
+  await page.getByText("made vehicle Bus 7").waitFor();
+  await isSettled(page);
+  assert.equal(await page.locator(".audit li").filter({ hasText: "made vehicle Bus 7" }).count(), 1);
+});

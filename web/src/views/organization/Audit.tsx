@@ -32,8 +32,8 @@ export function Audit() {
   const load = async () => {
     const from = after.peek();
     const { data, pagination } = await api.get("/v1/audit", { query: { ...scope.peek(), limit: PAGE, ...(from ? { after: from } : {}) } });
-    // whoever asks twice for the same page is shown it once
-    if (after.peek() !== from) return;
+    // whoever asks twice for the same page is shown it once; the first may be the only one
+    if (after.peek() !== from || (!from && entries.peek())) return;
     entries.value = [...(entries.peek() ?? []), ...data];
     after.value = pagination.hasNextPage ? (pagination.endCursor ?? null) : null;
   };
