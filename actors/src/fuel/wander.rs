@@ -93,4 +93,14 @@ mod tests {
         let learnt = drive([50.0, 52.0], 2 * MEMORY_STEPS as u32);
         assert!(learnt > 1.0, "{learnt} of the 1.8 l that steps of 2 l are");
     }
+
+    #[test]
+    fn a_step_counts_as_four_times_the_mean_at_most_in_a_tank_of_any_size() {
+        for capacity_liters in [100.0, 1_000.0] {
+            let (mut wander, tank) = (Wander::default(), Tank { capacity_liters, ..TANK });
+            wander.learn(&cell(0, 0.0), &cell(1, capacity_liters), &tank);
+            let want = GUESS_SHARE * capacity_liters * (1.0 + 3.0 / (GUESS_STEPS + 1.0));
+            assert!((wander.driving_liters(&tank) / want - 1.0).abs() < 1e-9, "{capacity_liters}");
+        }
+    }
 }
