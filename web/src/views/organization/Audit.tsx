@@ -29,19 +29,22 @@ export function Audit() {
     return new Map(lists.flat().map((person) => [person.id, fullName(person)]));
   });
   const atFirst = useMemo(() => edits.peek(), []);
-  const load = async () => {
-    const from = after.peek();
-    const { data, pagination } = await api.get("/v1/audit", { query: { ...scope.peek(), limit: PAGE, ...(from ? { after: from } : {}) } });
-    // whoever asks twice for the same page is shown it once; the first may be the only one
-    if (after.peek() !== from || (!from && entries.peek())) return;
+  const ask = (from: string | null) => api.get("/v1/audit", { query: { ...scope.peek(), limit: PAGE, ...(from ? { after: from } : {}) } });
+  const add = ({ data, pagination }: Awaited<ReturnType<typeof ask>>) => {
     entries.value = [...(entries.peek() ?? []), ...data];
     after.value = pagination.hasNextPage ? (pagination.endCursor ?? null) : null;
+  };
+  const loadOlder = async () => {
+    const from = after.peek();
+    const page = await ask(from);
+    // whoever asks twice for the same page is shown it once
+    if (after.peek() === from) add(page);
   };
   /** What was done since, above the rest; of more than a page of it, the rest is read anew. */
   const loadNewest = async () => {
     if (entries.peek() === null) return;
     const known = new Set(entries.peek()?.map(({ id }) => id));
-    const { data, pagination } = await api.get("/v1/audit", { query: { ...scope.peek(), limit: PAGE } });
+    const { data, pagination } = await ask(null);
     const isJoined = data.some(({ id }) => known.has(id));
     // of two that were asked for at once, the second finds what the first has brought
     const now = new Set(entries.peek()?.map(({ id }) => id));
@@ -51,7 +54,7 @@ export function Audit() {
   useSignalEffect(() => (edits.value === atFirst ? undefined : insist(loadNewest)));
   useSignalEffect(() => {
     reached.value;
-    return entries.peek() === null ? insist(load) : undefined;
+    return entries.peek() === null ? insist(() => ask(null), add) : undefined;
   });
   return (
     <section class="audit" aria-labelledby={id} tabIndex={0}>
@@ -68,7 +71,7 @@ export function Audit() {
           </li>
         ))}
       </ol>
-      {after.value && <button type="button" onClick={() => load().catch(notice)}>{words.older}</button>}
+      {after.value && <button type="button" onClick={() => loadOlder().catch(notice)}>{words.older}</button>}
     </section>
   );
 }
